@@ -27,7 +27,7 @@ Writer::~Writer() { stop(); }
 
 void Writer::start(WritingJob job) {
     const std::uint64_t number = begin(true);
-    worker_.replace([this, number, job = std::move(job)](const std::stop_token& stop) { carry_out(job, number, stop); });
+    worker_.replace([this, number, job = std::move(job)](const std::stop_token& stop) { write(job, number, stop); });
 }
 
 void Writer::stop() {
@@ -92,7 +92,7 @@ void Writer::keep(const WritingJob& job, KeptText kept) {
     kept_of_ = job.parameters;
 }
 
-void Writer::carry_out(const WritingJob& job, std::uint64_t number, const std::stop_token& stop) {
+void Writer::write(const WritingJob& job, std::uint64_t number, const std::stop_token& stop) {
     std::string problem;
     KeptText kept = take_kept(job);
     try {

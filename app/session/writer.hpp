@@ -60,7 +60,7 @@ public:
 private:
     /// Makes everything before out of date; returns the number of what comes now.
     std::uint64_t begin(bool busy);
-    void carry_out(const WritingJob& job, std::uint64_t number, const std::stop_token& stop);
+    void write(const WritingJob& job, std::uint64_t number, const std::stop_token& stop);
     /// Moves out what is kept for the job's parameters; the job owns it while it runs.
     KeptText take_kept(const WritingJob& job);
     void keep(const WritingJob& job, KeptText kept);

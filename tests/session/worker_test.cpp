@@ -121,7 +121,7 @@ TEST(Worker, AJobThatIsNotDueWaitsButCanBeBroughtForward) {
     Worker worker;
     const auto due = Worker::Clock::now() + std::chrono::hours(24);
     worker.send_later(due, noting.note(1));
-    worker.carry_out(noting.note(2));
+    worker.send_and_wait(noting.note(2));
     EXPECT_THAT(noting.done, ElementsAre(2));
     EXPECT_FALSE(worker.is_idle());
     worker.send_later({}, noting.note(3));
@@ -149,14 +149,14 @@ TEST(Worker, CarryingOutWaitsForThatJob) {
     Worker worker;
     for (int i = 0; i < 50; ++i) {
         worker.send(noting.note(-1));
-        worker.carry_out(noting.note(i));
+        worker.send_and_wait(noting.note(i));
         EXPECT_EQ(noting.done.back(), i);
     }
     EXPECT_EQ(noting.done.size(), 100U);
 }
 
 TEST_F(BusyWorker, CarryingOutEndsIfTheJobIsDropped) {
-    const auto waits = std::async(std::launch::async, [&] { worker.carry_out(noting.note(1)); });
+    const auto waits = std::async(std::launch::async, [&] { worker.send_and_wait(noting.note(1)); });
     while (waits.wait_for(std::chrono::seconds(0)) != std::future_status::ready) worker.clear();
     worker.wait();
     EXPECT_TRUE(gate.was_asked);
@@ -168,7 +168,7 @@ TEST(Worker, CarryingOutReturnsWhileALaterJobIsInProgress) {
     Gate gate;
     Worker worker;
     worker.send_later(Worker::Clock::now() + std::chrono::hours(24), gate.job());
-    worker.carry_out([&](const std::stop_token&) { worker.send_later({}, gate.job()); });
+    worker.send_and_wait([&](const std::stop_token&) { worker.send_later({}, gate.job()); });
     gate.await();
     EXPECT_FALSE(worker.is_idle());
     gate.open();

@@ -332,7 +332,7 @@ void Scheduler::work(Lane lane, const std::stop_token& stop) {
         const auto calculate = [&](const Progress& progress) { fact = compute(*choice.request, results, room_mib, maker, job, progress); };
         // Verification and the like must not slow down typing, so they run at the lowest priority.
         // std::ref avoids an allocation here.
-        if (lane == Lane::Patient) quiet_.carry_out(std::ref(calculate), std::ref(tell));
+        if (lane == Lane::Patient) quiet_.run(std::ref(calculate), std::ref(tell));
         else calculate(std::ref(tell));
         // An error in a computation that was cancelled is ignored.
         const bool given_up = fact.value == nullptr && job.stop_requested();

@@ -73,7 +73,7 @@ void Autosave::keep_up_later() {
 
 /// One attempt, successful or not: a full disk must not block the caller.
 void Autosave::flush() {
-    worker_.carry_out([this](const std::stop_token&) { keep_up(); });
+    worker_.send_and_wait([this](const std::stop_token&) { keep_up(); });
 }
 
 void Autosave::discard() {

@@ -22,7 +22,7 @@ void QuietThread::report(std::size_t done, std::size_t total, std::shared_ptr<co
     heard_.notify_all();
 }
 
-void QuietThread::carry_out(const std::function<void(const Progress&)>& compute, const Progress& told) {
+void QuietThread::run(const std::function<void(const Progress&)>& compute, const Progress& told) {
     {
         const std::lock_guard lock(mutex_);
         over_ = news_ = false;

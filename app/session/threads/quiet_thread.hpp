@@ -23,7 +23,7 @@ public:
 
     /// Runs `compute`, which must not throw, on the background thread and waits for it. Progress reports are forwarded to `told` on the
     /// calling thread; some may be skipped. Only one thread may call this.
-    void carry_out(const std::function<void(const Progress&)>& compute, const Progress& told);
+    void run(const std::function<void(const Progress&)>& compute, const Progress& told);
 
 private:
     void report(std::size_t done, std::size_t total, std::shared_ptr<const void> so_far);

@@ -72,7 +72,7 @@ void Worker::send_later(Clock::time_point due, Job job) {
     changed_.notify_all();
 }
 
-void Worker::carry_out(Job job) {
+void Worker::send_and_wait(Job job) {
     struct AtEnd {
         std::promise<void> over;
         ~AtEnd() { over.set_value(); }

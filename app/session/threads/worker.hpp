@@ -46,7 +46,7 @@ public:
     /// Drops all jobs that wait, also a later one, and asks the one in progress to stop.
     void clear();
     /// Sends a job and waits until it has been carried out, or dropped.
-    void carry_out(Job job);
+    void send_and_wait(Job job);
 
     /// Whether no job is in progress or waiting, not even one that is not due yet.
     bool is_idle() const;
