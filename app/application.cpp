@@ -131,8 +131,8 @@ void Application::keep_for_next_start() {
 void Application::keep_unsaved_work() {
     const FilesState& files = session_.files();
     if (!view_.lesson.open())
-        own_ = {session_.shared_document(), files.unsaved, files.would_be_lost, session_.training().snapshot->run, look_of(view_)};
-    const TrainingSnapshot& run = *session_.training().snapshot;
+        own_ = {session_.shared_document(), files.unsaved, files.would_be_lost, session_.training().status->run, look_of(view_)};
+    const RunStatus& run = *session_.training().status;
     if (view_.lesson.open() && run.run != own_.run) lesson_runs_[run.run] = run.step;
     if (autosave_ == nullptr) return;
     if (!own_.would_be_lost && files.left != nullptr) autosave_->keep_document(files.left, files.left_document, true);
@@ -145,7 +145,7 @@ void Application::keep_unsaved_work() {
 }
 
 WouldBeLost Application::would_be_lost() const {
-    const TrainingSnapshot& run = *session_.training().snapshot;
+    const RunStatus& run = *session_.training().status;
     // A lesson's run can be repeated and counts as no loss, unless it was resumed afterwards.
     const auto of_lesson = [this](std::uint64_t number, std::int64_t step) {
         const auto found = lesson_runs_.find(number);
@@ -207,7 +207,7 @@ void Application::follow_files(Frame& frame) {
     if (files.openings != openings_) opens_run_ = files.opened == FileKind::Run;
     openings_ = files.openings;
     // Switch to the Train view once the file has turned out to be a run.
-    const TrainingSnapshot& run = *session_.training().snapshot;
+    const RunStatus& run = *session_.training().status;
     if (opens_run_ && run.from_file && run.run != run_) view_.view = View::Train;
     if (run.run != std::exchange(run_, run.run)) opens_run_ = false;
     frame.settings.recent_files = files.recent;

@@ -132,7 +132,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         if (options.answer) expect_answer(*lesson, step, *options.answer);
         const bool asks = lesson->steps[step].question && !options.answer;
         play_step(application.session(), lesson->steps[asks ? step - 1 : step]);
-        const std::string missing = missing_moment(lesson->steps[step], *application.session().training().snapshot);
+        const std::string missing = missing_moment(lesson->steps[step], *application.session().training().status);
         if (!missing.empty()) throw Error(fmt::format("{}, step {}: {}", options.lesson, step + 1, missing));
     }
     if (lesson == nullptr) prepare_training(application.session(), options.training, options.document);

@@ -134,7 +134,7 @@ Image draw_attention(const RunFolder& run, const Dataset& dataset) {
     Document document;
     static_cast<Setup&>(document) = *state->setup;
     document.run = run.checkpoint.settings;
-    const TrainingReport report{std::make_shared<const TrainingSnapshot>(), {}};
+    const TrainingReport report{std::make_shared<const RunStatus>(), {}};
     ViewState view;
     view.view = View::Grid;
     view.heads_stage = Stage::Weights;

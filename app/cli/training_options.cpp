@@ -46,7 +46,7 @@ void add_training_options(CliCommand command, TrainingOptions& options) {
 }
 
 std::int64_t kept_step(const Session& session, std::int64_t step) {
-    const TrainingSnapshot& run = *session.training().snapshot;
+    const RunStatus& run = *session.training().status;
     const std::int64_t kept = named_moment(run.moments, run.step, step);
     if (kept != step) fmt::print(stderr, "attnscope: step {} was not kept: using step {}, the nearest that was\n", step, kept);
     return kept;
@@ -78,7 +78,7 @@ void prepare_training(Session& session, const TrainingOptions& options, const Do
         session.apply({command::OpenCheckpoint{folder_of_part(options.run)}, ""});
     }
     session.wait_for_training();
-    const TrainingSnapshot& now = *session.training().snapshot;
+    const RunStatus& now = *session.training().status;
     if (now.phase == TrainingPhase::Failed) throw Error(now.message);
     if (now.run == 0) throw Error(now.notice);
     if (options.step) session.apply({command::ShowMoment{kept_step(session, *options.step)}, ""});

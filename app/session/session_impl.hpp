@@ -38,7 +38,7 @@ struct Session::Impl {
     Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine, double memory_mib);
 
     const Document& document() const { return *history.current(); }
-    const TrainingSnapshot& run() const { return *training.snapshot; }
+    const RunStatus& run() const { return *training.status; }
 
     // One overload per command; a command without one does not compile. `merge` as in Command. They throw Error, or DocumentError for an
     // invalid document.
@@ -206,7 +206,7 @@ struct Session::Impl {
     DocumentHistory history;
     std::optional<Travel> travelling;  ///< waits for models
     std::string message;
-    TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
+    TrainingReport training{std::make_shared<const RunStatus>(), {}};
     std::uint64_t adopted = 0;               ///< the last run that the document adopted
     std::uint64_t newest_adopted = 0;        ///< the run with the highest number of those
     std::uint64_t notices = 0;               ///< training notices shown so far

@@ -39,7 +39,7 @@ bool Session::Impl::is_kept(std::uint64_t number) const {
 }
 
 std::optional<KeptRun> Session::Impl::run_of(std::uint64_t number) const {
-    const TrainingSnapshot& now = run();
+    const RunStatus& now = run();
     if (number != 0 && number == now.run)
         return KeptRun{now.run, now.settings, now.phase, now.step, now.saved_step, now.moments.size(), now.history_bytes, now.file};
     for (const KeptRun& kept : now.kept)

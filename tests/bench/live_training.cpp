@@ -46,7 +46,7 @@ struct Watched {
 /// The same run with a window that draws nothing, but takes over news 60 times a second.
 Watched watched_speed(Session& session, double seconds) {
     constexpr std::chrono::microseconds kFrame{16'667};
-    const std::int64_t first = session.training().snapshot->step;
+    const std::int64_t first = session.training().status->step;
     const auto begin = Clock::now();
     session.apply({command::StartTraining{}, ""});
     std::int64_t traces = 0;
@@ -64,7 +64,7 @@ Watched watched_speed(Session& session, double seconds) {
     session.apply({command::PauseTraining{}, ""});
     session.wait_for_training();
     const double took = seconds_since(begin);
-    const auto steps = static_cast<double>(session.training().snapshot->step - first);
+    const auto steps = static_cast<double>(session.training().status->step - first);
     session.wait();
     return {steps / took, static_cast<double>(traces) / took};
 }
@@ -82,7 +82,7 @@ int measure(TaskKind task, double seconds, int turns) {
     for (int turn = -1; turn < turns; ++turn) {
         const double alone = bare_speed(run, seconds);
         const Watched both = watched_speed(session, seconds);
-        if (const TrainingSnapshot& run_watched = *session.training().snapshot;
+        if (const RunStatus& run_watched = *session.training().status;
             run_watched.phase != TrainingPhase::Paused || !(both.steps_a_second > 0) || !(both.traces_a_second > 0))
             throw Error(fmt::format("the watched run made {:.1f} steps and {:.1f} traces a second: {}", both.steps_a_second,
                                     both.traces_a_second, run_watched.message));

@@ -424,10 +424,10 @@ TEST_F(LessonTest, TheTrainingLessonTrainsWhileItIsShown) {
     EXPECT_EQ(session->snapshot()->trained_step, 0);
     EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0}));
     press(Key::Right, ui_frame);
-    ASSERT_TRUE(becomes([&] { return session->training().snapshot->step > 5; }));
+    ASSERT_TRUE(becomes([&] { return session->training().status->step > 5; }));
     EXPECT_EQ(view.view, View::Train);
     press(Key::Escape, ui_frame);
-    ASSERT_TRUE(becomes([&] { return session->training().snapshot->phase != TrainingPhase::Running; }));
+    ASSERT_TRUE(becomes([&] { return session->training().status->phase != TrainingPhase::Running; }));
     EXPECT_FALSE(session->document().trained.has_value());
     EXPECT_EQ(session->document().preset, "multi-head");
 }

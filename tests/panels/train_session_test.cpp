@@ -68,7 +68,7 @@ protected:
         for (const Command& command : sink) session->apply(command);
         now += 1.0 / 60;
     }
-    const TrainingSnapshot& run() const { return *session->training().snapshot; }
+    const RunStatus& run() const { return *session->training().status; }
     const RunCurves& curves() const { return session->training().runs.back(); }
 
     /// Draws frames until the condition holds; false after half a minute.

@@ -32,14 +32,14 @@ protected:
     /// Opens a run of this shape, shown at `step` (none: following the newest).
     void open(const FakeRun& fake, std::optional<std::int64_t> step) {
         report = fake_report({fake});
-        document.run = report.snapshot->settings;
+        document.run = report.status->settings;
         show(step);
         frames(3, ui_frame);
     }
     void show(std::optional<std::int64_t> step) {
-        document.trained = TrainedModel{report.snapshot->run, step};
-        snapshot.run = report.snapshot->run;
-        snapshot.trained_step = step.value_or(report.snapshot->step);
+        document.trained = TrainedModel{report.status->run, step};
+        snapshot.run = report.status->run;
+        snapshot.trained_step = step.value_or(report.status->step);
         ++snapshot.serial;
         snapshot.state = std::make_shared<const State>(State{snapshot.state->setup, MomentOfRun{snapshot.run, *snapshot.trained_step, {}}});
         auto sample = std::make_shared<Sample>();
@@ -114,7 +114,7 @@ protected:
     States states;
     Results::Facts facts;
     std::vector<std::shared_ptr<const void>> tensors;
-    TrainingReport report{std::make_shared<const TrainingSnapshot>(), {}};
+    TrainingReport report{std::make_shared<const RunStatus>(), {}};
     ViewState view;
     MatrixStore matrices;
     std::vector<Command> commands;
@@ -167,9 +167,9 @@ TEST_F(TrainViewTest, EveryStateIsDrawnAtEverySizeInBothThemes) {
 TEST_F(TrainViewTest, TheAxisOfAReopenedRunEndsWhereTheRunWillEnd) {
     open({.run = 1, .steps = 240, .limit = 600}, std::nullopt);
     EXPECT_EQ(axis_end, 400) << "of a run that has just begun it grows";
-    auto reopened = std::make_shared<TrainingSnapshot>(*report.snapshot);
+    auto reopened = std::make_shared<RunStatus>(*report.status);
     reopened->from_file = true;
-    report.snapshot = reopened;
+    report.status = reopened;
     frames(2, ui_frame);
     EXPECT_EQ(axis_end, 600);
 }
@@ -243,7 +243,7 @@ TEST_F(TrainViewTest, TheLearningRateAppliesAtOnceAndIsOneUndoStep) {
     ASSERT_GT(changes.size(), 2U);
     for (const Command* command : changes) EXPECT_EQ(command->merge, changes.front()->merge);
     EXPECT_GT(document.run.train.schedule.rate, 3e-3);
-    EXPECT_TRUE(same_model(document.run, report.snapshot->settings));
+    EXPECT_TRUE(same_model(document.run, report.status->settings));
 }
 
 TEST_F(TrainViewTest, APartOfTheModelIsChosenForTheNextRun) {
@@ -263,7 +263,7 @@ TEST_F(TrainViewTest, APartOfTheModelIsChosenForTheNextRun) {
     EXPECT_EQ(model.norm_kind, NormKind::Rms);
     EXPECT_TRUE(model.ffn_gated && model.lm_head);
     EXPECT_LT(model.kv_heads(), model.num_heads);
-    EXPECT_FALSE(same_model(document.run, report.snapshot->settings)) << "it waits for a new run";
+    EXPECT_FALSE(same_model(document.run, report.status->settings)) << "it waits for a new run";
 }
 
 TEST_F(TrainViewTest, AnotherModelWaitsForApplyAndRestart) {
@@ -381,10 +381,10 @@ TEST_F(TrainViewTest, LinesShowTheChosenHeadAndATokensOwnOnes) {
 
 TEST_F(TrainViewTest, EarlierRunsAreListedAndGoneOnlyWhenAskedTwice) {
     report = fake_report({{.run = 1, .rate = 1e-3}, {.run = 2}});
-    auto with_kept = std::make_shared<TrainingSnapshot>(*report.snapshot);
+    auto with_kept = std::make_shared<RunStatus>(*report.status);
     with_kept->kept = {{.run = 1, .settings = report.runs[0].settings, .step = 620, .moments = 201}};
-    report.snapshot = with_kept;
-    document.run = report.snapshot->settings;
+    report.status = with_kept;
+    document.run = report.status->settings;
     show(std::nullopt);
     frames(3, ui_frame);
     const ImGuiWindow* window = find_window("##train_scroll");

@@ -208,8 +208,8 @@ TEST(Autosave, ARunGoesOnBitForBitWithItsDocumentAndCurves) {
         ForwardSettings forward = work.session.document().forward;
         forward.masks.window = 2;
         work.change(command::SetForward{forward});
-        ASSERT_EQ(work.session.training().snapshot->step, 10);
-        EXPECT_EQ(work.session.training().snapshot->saved_step, 0);
+        ASSERT_EQ(work.session.training().status->step, 10);
+        EXPECT_EQ(work.session.training().status->saved_step, 0);
         work.change(command::ShowMoment{5});
         work.session.wait();
         work.change(command::Pin{false, work.session.states().shown});
@@ -225,8 +225,8 @@ TEST(Autosave, ARunGoesOnBitForBitWithItsDocumentAndCurves) {
     restore(session, left.path());
     EXPECT_TRUE(session.files().restored) << session.files().notice;
     EXPECT_EQ(document_to_json(session.document()), expected);
-    EXPECT_EQ(session.training().snapshot->step, 10);
-    EXPECT_NE(session.training().snapshot->saved_step, 10) << "an autosave is nothing that the person has saved";
+    EXPECT_EQ(session.training().status->step, 10);
+    EXPECT_NE(session.training().status->saved_step, 10) << "an autosave is nothing that the person has saved";
     session.wait();
     const auto pinned = session.compute(session.states().pinned_a, facet::Trace{});
     ASSERT_TRUE(pinned) << pinned.problem;
@@ -236,9 +236,9 @@ TEST(Autosave, ARunGoesOnBitForBitWithItsDocumentAndCurves) {
     EXPECT_EQ(session.training().runs.back().losses.back().loss, losses.back().loss);
     apply(session, command::StartTraining{});
     session.wait_for_training();
-    ASSERT_EQ(session.training().snapshot->step, 24);
-    EXPECT_TRUE(same_numbers(*session.training().snapshot->parameters, *uninterrupted(run, 24)));
-    EXPECT_FALSE(same_numbers(*session.training().snapshot->parameters, *uninterrupted(run, 23))) << "the comparison sees one step";
+    ASSERT_EQ(session.training().status->step, 24);
+    EXPECT_TRUE(same_numbers(*session.training().status->parameters, *uninterrupted(run, 24)));
+    EXPECT_FALSE(same_numbers(*session.training().status->parameters, *uninterrupted(run, 23))) << "the comparison sees one step";
 }
 
 TEST(Autosave, WorkComesBackWithItsOwnFiles) {
@@ -267,8 +267,8 @@ TEST(Autosave, WorkComesBackWithItsOwnFiles) {
         EXPECT_TRUE(session.files().restored) << session.files().notice;
         EXPECT_EQ(session.files().document, folder / "mine.attnscope.json");
         EXPECT_TRUE(session.files().unsaved);
-        EXPECT_EQ(session.training().snapshot->file, folder / "run");
-        EXPECT_NE(session.training().snapshot->saved_step, session.training().snapshot->step);
+        EXPECT_EQ(session.training().status->file, folder / "run");
+        EXPECT_NE(session.training().status->saved_step, session.training().status->step);
     }
     fs::resize_file(left.path() / "run-1/model.safetensors", 100);
     Session session(open_preset("gpt-tiny"), [] {});
@@ -287,7 +287,7 @@ TEST(Autosave, ASavedRunIsKeptOnlyWithADocumentThatShowsIt) {
     work.session.wait_for_training();
     work.frame();
     save_run(work.session, folder / "run");
-    EXPECT_EQ(work.session.training().snapshot->saved_step, 4);
+    EXPECT_EQ(work.session.training().status->saved_step, 4);
     work.frame();
     work.autosave.flush();
     const auto entries = [&] { return std::distance(fs::recursive_directory_iterator(folder / "autosave"), {}); };
@@ -327,7 +327,7 @@ TEST(Autosave, DamagedFilesNeverStopAStart) {
         restore(session, left.path());
         EXPECT_FALSE(session.files().restored);
         EXPECT_TRUE(session.files().failed);
-        EXPECT_EQ(session.training().snapshot->step, 4) << "the run is whole";
+        EXPECT_EQ(session.training().status->step, 4) << "the run is whole";
     }
     spoil("run-1/model.safetensors", "no");
     {
@@ -336,7 +336,7 @@ TEST(Autosave, DamagedFilesNeverStopAStart) {
         restore(session, left.path());
         EXPECT_FALSE(session.files().restored);
         EXPECT_EQ(session.document().preset, "gpt-tiny");
-        EXPECT_EQ(session.training().snapshot->run, 0U);
+        EXPECT_EQ(session.training().status->run, 0U);
         EXPECT_NE(session.files().notice, "");
     }
     only_leftover(folder.path()).remove();
@@ -408,7 +408,7 @@ TEST(AutosaveChild, DISABLED_WorksUntilItIsKilled) {
     Work work(fs::path(folder) / "autosave");
     work.change(command::SetRun{small_run(1'000'000)});
     work.change(command::StartTraining{});
-    while (work.session.training().snapshot->step < 5) work.frame();
+    while (work.session.training().status->step < 5) work.frame();
     ForwardSettings forward = work.session.document().forward;
     forward.masks.painted = {{2, 1}};
     work.change(command::SetForward{forward});
@@ -439,11 +439,11 @@ TEST(Autosave, SurvivesBeingKilledInTheMiddleOfARun) {
         restore(session, left.path());
         ASSERT_TRUE(session.files().restored) << session.files().notice;
         EXPECT_EQ(document_to_json(session.document()), read_all(folder / "ready"));
-        const std::int64_t step = session.training().snapshot->step;
+        const std::int64_t step = session.training().status->step;
         apply(session, command::StepTraining{});
         session.wait_for_training();
-        ASSERT_EQ(session.training().snapshot->step, step + 1);
-        EXPECT_TRUE(same_numbers(*session.training().snapshot->parameters, *uninterrupted(small_run(1'000'000), step + 1)));
+        ASSERT_EQ(session.training().status->step, step + 1);
+        EXPECT_TRUE(same_numbers(*session.training().status->parameters, *uninterrupted(small_run(1'000'000), step + 1)));
     }
 }
 
@@ -480,12 +480,12 @@ TEST(WouldBeLost, ARunThatTheDocumentFollowsIsTheRunsMatter) {
     session.update();
     EXPECT_TRUE(session.files().unsaved);
     EXPECT_FALSE(session.files().would_be_lost) << "the run has made this document";
-    EXPECT_NE(session.training().snapshot->step, session.training().snapshot->saved_step);
+    EXPECT_NE(session.training().status->step, session.training().status->saved_step);
     apply(session, command::ShowMoment{0});
     session.update();
     EXPECT_FALSE(session.files().would_be_lost) << "to look back is no work";
     save_run(session, folder / "run");
-    EXPECT_EQ(session.training().snapshot->step, session.training().snapshot->saved_step);
+    EXPECT_EQ(session.training().status->step, session.training().status->saved_step);
     apply(session, command::SetTexts{{"abc"}, {}});
     session.update();
     EXPECT_TRUE(session.files().would_be_lost);

@@ -66,7 +66,7 @@ TEST_F(Preview, NamesModelsAndRunsWithTheirSizes) {
     Session trained(open_preset("causal-attention"), [] {});
     train(trained, small_run(4));
     save_run(trained, folder.path() / "run");
-    const Config& config = trained.training().snapshot->settings.model;
+    const Config& config = trained.training().status->settings.model;
     const std::string expected = "step 4, " + std::to_string(config.num_layers) + " layer";
     put("run/config.json", R"({"model_type": "gpt2"})");
     for (const char* name : {"run/model.safetensors", "run/config.json", "run"}) {

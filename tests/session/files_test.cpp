@@ -275,8 +275,8 @@ TEST_F(Files, ARunIsTakenUp) {
         send(command::OpenFile{folder.path() / name});
         session.wait_for_training();
         EXPECT_EQ(files().opened, FileKind::Run) << name;
-        ASSERT_NE(session.training().snapshot, nullptr) << name;
-        EXPECT_EQ(session.training().snapshot->step, 4) << name;
+        ASSERT_NE(session.training().status, nullptr) << name;
+        EXPECT_EQ(session.training().status->step, 4) << name;
     }
 }
 
@@ -321,13 +321,13 @@ TEST_F(Files, ARunThatTurnsOutToBeDamagedIsRefusedInTheSamePlace) {
     std::fstream(folder.path() / "run" / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary).seekp(-8, std::ios::end)
         << "damaged!";
     const Document before = session.document();
-    const std::uint64_t run = session.training().snapshot->run;
+    const std::uint64_t run = session.training().status->run;
     send(command::OpenFile{folder.path() / "run"});
     session.wait_for_training();
     EXPECT_TRUE(files().failed);
     EXPECT_NE(files().notice.find((folder.path() / "run").string()), std::string::npos) << files().notice;
     EXPECT_EQ(session.document(), before);
-    EXPECT_EQ(session.training().snapshot->run, run);
+    EXPECT_EQ(session.training().status->run, run);
 }
 
 TEST_F(Files, ADumpIsExamined) {

@@ -17,7 +17,7 @@ namespace {
 
 class HeldMoments : public ::testing::Test {
 protected:
-    const TrainingSnapshot& run() const { return *session.training().snapshot; }
+    const RunStatus& run() const { return *session.training().status; }
     std::size_t one() const { return static_cast<std::size_t>(run().parameters->count()) * sizeof(float); }
     /// Makes room for so many moments of all runs.
     void make_room(std::size_t moments) {

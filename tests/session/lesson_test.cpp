@@ -113,7 +113,7 @@ TEST_P(PlayLesson, ToItsEndAndBackToItsBeginning) {
         EXPECT_TRUE(session.get(facet::Verification{})->ok);
         EXPECT_FALSE(differs(step, session.document(), session.training()));
         if (!step.training) continue;
-        const TrainingSnapshot& run = *session.training().snapshot;
+        const RunStatus& run = *session.training().status;
         EXPECT_EQ(run.run, 1U) << "all steps share one run";
         EXPECT_EQ(run.phase, TrainingPhase::Finished) << run.message;
         EXPECT_EQ(snapshot->trained_step, step.training->moment.value_or(std::min(run.step, step.training->run.stop.steps)));
@@ -286,7 +286,7 @@ TEST(LessonGoals, AStepThatIsNotKeptIsShownUnderTheNameOfTheNearest) {
     for (const std::int64_t moment : {0, 101, 200}) {
         step.training->moment = moment;
         play_step(session, step);
-        const TrainingSnapshot& run = *session.training().snapshot;
+        const RunStatus& run = *session.training().status;
         ASSERT_LT(run.moments.size(), 100U) << "the history was to be thinned out";
         ASSERT_TRUE(session.document().trained);
         const std::int64_t shown = session.document().trained->step.value_or(-1);
@@ -301,7 +301,7 @@ TEST(LessonGoals, AStepThatIsNotKeptIsShownUnderTheNameOfTheNearest) {
 TEST(LessonGoals, ARunOfThePersonsOwnStaysUntilTheyLetItGo) {
     Session session(open_preset("multi-head"), no_wake);
     train(session);
-    ASSERT_GT(session.training().snapshot->step, 0);
+    ASSERT_GT(session.training().status->step, 0);
     const Document before = session.document();
     LessonGoal goal(find_lesson("watch-a-head-form")->steps[0]);
     EXPECT_TRUE(goal.next(session.document(), session.training()).empty());

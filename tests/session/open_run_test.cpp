@@ -52,8 +52,8 @@ TEST(OpenRun, BringsCurvesAndMomentsBackAndGoesOn) {
     session.apply({command::OpenCheckpoint{place.path() / "run"}, ""});
     session.wait_for_training();
     const TrainingReport& report = session.training();
-    ASSERT_EQ(report.snapshot->run, 1U) << report.snapshot->notice;
-    EXPECT_EQ(report.snapshot->step, 6);
+    ASSERT_EQ(report.status->run, 1U) << report.status->notice;
+    EXPECT_EQ(report.status->step, 6);
     ASSERT_EQ(report.runs.size(), 1U);
     ASSERT_EQ(report.runs[0].losses.size(), 6U);
     for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(report.runs[0].losses[i].loss, folder.losses[i].loss);
@@ -62,7 +62,7 @@ TEST(OpenRun, BringsCurvesAndMomentsBackAndGoesOn) {
     EXPECT_EQ(report.runs[0].validations[1].loss, folder.validations[1].loss);
     ASSERT_EQ(report.runs[0].heads.size(), 3U) << "those of steps 0 and 4, and the model as it stands";
     EXPECT_EQ(report.runs[0].heads.back().step, 6);
-    EXPECT_EQ(report.snapshot->moments, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(report.status->moments, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
 
     session.apply({command::ShowMoment{2}, ""});
     const auto shown = session.wait();
@@ -100,13 +100,13 @@ TEST(SaveRun, WhatCannotBeSavedDoesNotEndTheRun) {
         EXPECT_NE(session.files().notice.find(place.path().native()), std::string::npos) << session.files().notice;
         EXPECT_EQ(session.files().notice.find("Saved"), std::string::npos) << session.files().notice;
     }
-    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Paused);
-    EXPECT_EQ(session.training().snapshot->step, 5);
-    EXPECT_EQ(session.training().snapshot->saved_step, 0);
+    EXPECT_EQ(session.training().status->phase, TrainingPhase::Paused);
+    EXPECT_EQ(session.training().status->step, 5);
+    EXPECT_EQ(session.training().status->saved_step, 0);
     session.apply({command::SaveRun{1, place / "new/run"}, ""});
     session.wait_for_files();
     EXPECT_EQ(read_run_checkpoint(place / "new/run").steps, 5);
-    EXPECT_EQ(session.training().snapshot->saved_step, 5);
+    EXPECT_EQ(session.training().status->saved_step, 5);
 }
 
 /// A run saved in a folder, and a document that shows its second step with a text of its own.
@@ -153,7 +153,7 @@ TEST(OpenRun, ADocumentBringsTheModelThatItShowed) {
     EXPECT_FALSE(session.files().failed);
     EXPECT_EQ(session.document().texts, std::vector<std::string>{"ab>ab"});
     ASSERT_TRUE(session.document().trained);
-    EXPECT_EQ(session.document().trained->run, session.training().snapshot->run);
+    EXPECT_EQ(session.document().trained->run, session.training().status->run);
     EXPECT_TRUE(session.document().run_places.empty()) << "which only files name";
     EXPECT_EQ(session.files().document, saved.document);
     EXPECT_FALSE(session.files().unsaved);
@@ -203,7 +203,7 @@ TEST(OpenRun, StepsThatADocumentNamesAreThereHoweverLittleRoomThereIs) {
     session.apply({command::SetHistoryBudget{0.001}, ""});
     open_with_run(session, place.path() / "mine.attnscope.json");
     EXPECT_FALSE(session.files().failed) << session.files().notice;
-    EXPECT_LT(session.training().snapshot->moments.size(), 10U) << "there was to be little room";
+    EXPECT_LT(session.training().status->moments.size(), 10U) << "there was to be little room";
     const auto expect_step = [&](const Snapshot& shown, std::int64_t step) {
         ASSERT_EQ(shown.trained_step, step);
         const Parameters<float> kept = moment_of_run(step);
@@ -229,7 +229,7 @@ TEST(OpenRun, ARunThatIsOpenedStandsBesideItsOwnSettings) {
         Session session(open_preset(kDefaultPreset), [] {});
         open_with_run(session, saved.document);
         session.wait_for_training();
-        const RunSettings& run = session.training().snapshot->settings;
+        const RunSettings& run = session.training().status->settings;
         EXPECT_EQ(run.task.kind, TaskKind::Copy);
         EXPECT_EQ(run.train.schedule.rate, tiny().train.schedule.rate);
         EXPECT_EQ(run.stop.steps, 100);
@@ -334,8 +334,8 @@ TEST(OpenRun, AFolderWithoutARunIsRefused) {
     Session session(open_preset(kDefaultPreset), [] {});
     session.apply({command::OpenCheckpoint{place.path()}, ""});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->run, 0U);
-    EXPECT_NE(session.training().snapshot->notice.find(place.path().string()), std::string::npos) << session.training().snapshot->notice;
+    EXPECT_EQ(session.training().status->run, 0U);
+    EXPECT_NE(session.training().status->notice.find(place.path().string()), std::string::npos) << session.training().status->notice;
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST(SavedRun, ComesBackAsItWasLeftAndGoesOn) {
     save(session, run_document(folder / "mine"));
     EXPECT_EQ(session.files().notice, "Saved step 41 in " + (folder / "mine").string() + ".");
     EXPECT_FALSE(session.files().unsaved);
-    EXPECT_EQ(session.training().snapshot->saved_step, 41);
+    EXPECT_EQ(session.training().status->saved_step, 41);
     // It is the folder of attnscope train, wherever it is moved.
     fs::rename(folder / "mine", folder / "moved");
     EXPECT_EQ(read_run_folder(folder / "moved").moments.size(), 42U);
@@ -100,7 +100,7 @@ TEST(SavedRun, ComesBackAsItWasLeftAndGoesOn) {
         EXPECT_TRUE(document_to_json(again.document()) == document_to_json(session.document()));
         EXPECT_EQ(again.files().document, run_document(folder / "moved"));
         EXPECT_FALSE(again.files().unsaved);
-        const TrainingSnapshot &now = *again.training().snapshot, &before = *session.training().snapshot;
+        const RunStatus &now = *again.training().status, &before = *session.training().status;
         EXPECT_EQ(now.settings, before.settings);
         EXPECT_EQ(now.moments, before.moments);
         EXPECT_EQ(now.saved_step, 41);
@@ -125,7 +125,7 @@ TEST(SavedRun, ComesBackAsItWasLeftAndGoesOn) {
             const LossPoint point = alone.step();
             EXPECT_EQ(again.training().runs[0].losses.at(static_cast<std::size_t>(i)).loss, point.loss) << i;
         }
-        EXPECT_TRUE(same_numbers(*again.training().snapshot->parameters, *alone.keep().parameters));
+        EXPECT_TRUE(same_numbers(*again.training().status->parameters, *alone.keep().parameters));
     }
 }
 
@@ -157,17 +157,17 @@ TEST(SavedRun, BringsTheRunsOfItsPinsAlong) {
     apply(session, command::ResetTraining{});
     make_steps(session, 9);
     show(session, {});
-    ASSERT_EQ(session.training().snapshot->run, 2U);
+    ASSERT_EQ(session.training().status->run, 2U);
     save(session, run_document(folder / "second"));
-    EXPECT_EQ(session.training().snapshot->kept.at(0).saved_step, 12) << "what is pinned would otherwise not be there";
+    EXPECT_EQ(session.training().status->kept.at(0).saved_step, 12) << "what is pinned would otherwise not be there";
     fs::rename(folder / "second", folder / "moved");
 
     Session again(open_preset("gpt-tiny"), no_wake);
     open(again, folder / "moved");
     EXPECT_FALSE(again.files().failed) << again.files().notice;
-    EXPECT_EQ(again.training().snapshot->step, 9);
-    ASSERT_EQ(again.training().snapshot->kept.size(), 1U);
-    EXPECT_EQ(again.training().snapshot->kept[0].step, 12);
+    EXPECT_EQ(again.training().status->step, 9);
+    ASSERT_EQ(again.training().status->kept.size(), 1U);
+    EXPECT_EQ(again.training().status->kept[0].step, 12);
     again.wait();
     ASSERT_NE(again.states().pinned_a, nullptr);
     EXPECT_EQ(numbers_of(again, again.states().pinned_a), numbers_of(session, session.states().pinned_a));
@@ -184,13 +184,13 @@ TEST(SavedRun, IsFoundByADocumentBesideIt) {
         expected = numbers_of(session, session.states().shown);
         save(session, folder / "mine.attnscope.json");
         EXPECT_TRUE(session.files().in_the_way == std::nullopt) << "it was saved here";
-        EXPECT_EQ(session.training().snapshot->saved_step, 41);
+        EXPECT_EQ(session.training().status->saved_step, 41);
     }
     Session again(open_preset("gpt-tiny"), no_wake);
     open(again, folder / "mine.attnscope.json");
     again.wait();
     EXPECT_EQ(numbers_of(again, again.states().shown), expected);
-    EXPECT_EQ(again.training().snapshot->file, folder / "mine-run");
+    EXPECT_EQ(again.training().status->file, folder / "mine-run");
 }
 
 TEST(SavedRun, ANewRunIsNotSavedOverTheOneThatWasOpened) {
@@ -248,7 +248,7 @@ TEST(SavedRun, AChangedRunIsNotReplacedUnasked) {
     save(session, run_document(folder / "mine"));
     ASSERT_TRUE(session.files().in_the_way);
     EXPECT_EQ(read_run_folder(folder / "mine").checkpoint.steps, 46) << "all of it stays";
-    EXPECT_EQ(session.training().snapshot->saved_step, 41);
+    EXPECT_EQ(session.training().status->saved_step, 41);
     apply(session, command::SaveRun{1, folder / "mine"});
     session.wait_for_files();
     ASSERT_TRUE(session.files().in_the_way) << "the run alone is no different";
@@ -257,7 +257,7 @@ TEST(SavedRun, AChangedRunIsNotReplacedUnasked) {
     const RunFolder now = read_run_folder(folder / "mine");
     EXPECT_EQ(now.checkpoint.steps, 42);
     EXPECT_EQ(now.losses, session.training().runs[0].losses);
-    EXPECT_EQ(now.moments.size(), session.training().snapshot->moments.size());
+    EXPECT_EQ(now.moments.size(), session.training().status->moments.size());
 }
 
 /// What a crash leaves.
@@ -300,7 +300,7 @@ TEST(Autosave, EveryRunInTheListComesBack) {
         apply(session, command::ForgetRun{3});
         session.wait_for_training();
         for (const RunCurves& curves : session.training().runs) (curves.run == 1 ? first : second) = curves.losses;
-        ASSERT_EQ(session.training().snapshot->kept.size(), 1U);
+        ASSERT_EQ(session.training().status->kept.size(), 1U);
         expected = document_to_json(session.document());
     }
     std::vector<AutosaveFolder> left = AutosaveFolder::leftovers(folder / "autosave");
@@ -312,7 +312,7 @@ TEST(Autosave, EveryRunInTheListComesBack) {
     session.wait_for_training();
     session.update();
     EXPECT_TRUE(session.files().restored) << session.files().notice;
-    const TrainingSnapshot& now = *session.training().snapshot;
+    const RunStatus& now = *session.training().status;
     EXPECT_EQ(now.step, 9);
     EXPECT_NE(now.saved_step, 9);
     ASSERT_EQ(now.kept.size(), 1U);
@@ -330,7 +330,7 @@ TEST(Autosave, EveryRunInTheListComesBack) {
     make_steps(session, 1);
     TrainingRun alone(small_run(40));
     for (int i = 0; i < 31; ++i) alone.step();
-    EXPECT_TRUE(same_numbers(*session.training().snapshot->parameters, *alone.keep().parameters));
+    EXPECT_TRUE(same_numbers(*session.training().status->parameters, *alone.keep().parameters));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ std::vector<std::string> in_list(const std::string& text) { return {text}; }
 TEST(SentenceRuns, ATranslationIsShownWithItsSourceAndCrossAttention) {
     Session session(open_preset(kDefaultPreset), no_wake);
     train(session, small_sentences(TaskKind::Translate));
-    const TrainingSnapshot& run = *session.training().snapshot;
+    const RunStatus& run = *session.training().status;
     ASSERT_EQ(run.phase, TrainingPhase::Finished) << run.message;
     EXPECT_NE(run.probe_source, "");
     EXPECT_EQ(session.document().texts, in_list(run.probe));
@@ -87,7 +87,7 @@ TEST(SentenceRuns, OnesOwnSentenceStaysWhileTheRunAndItsSuccessorGoOn) {
     apply(session, command::SetRun{run});
     apply(session, command::RestartTraining{});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->run, 2U);
+    EXPECT_EQ(session.training().status->run, 2U);
     EXPECT_EQ(session.document().texts, text);
     EXPECT_EQ(session.document().source_texts, source);
     EXPECT_EQ(session.wait()->problem, "");
@@ -102,8 +102,8 @@ TEST(SentenceRuns, OnesOwnSentenceStaysWhileTheRunAndItsSuccessorGoOn) {
 TEST(SentenceRuns, ExamplesMarkTheWordsOfTheAnswer) {
     Session session(open_preset(kDefaultPreset), no_wake);
     train(session, small_sentences(TaskKind::Translate));
-    ASSERT_FALSE(session.training().snapshot->answers.empty());
-    const auto& examples = session.training().snapshot->answers.back()->examples;
+    ASSERT_FALSE(session.training().status->answers.empty());
+    const auto& examples = session.training().status->answers.back()->examples;
     ASSERT_FALSE(examples.empty());
     for (const HeldOutExample& example : examples) {
         EXPECT_FALSE(example.source.empty());
@@ -120,7 +120,7 @@ TEST(SentenceRuns, ExamplesMarkTheWordsOfTheAnswer) {
 TEST(SentenceRuns, ExamplesShowWhatWasHiddenInItsPlace) {
     Session session(open_preset(kDefaultPreset), no_wake);
     train(session, small_sentences(TaskKind::FillIn));
-    const TrainingSnapshot& run = *session.training().snapshot;
+    const RunStatus& run = *session.training().status;
     ASSERT_EQ(run.phase, TrainingPhase::Finished) << run.message;
     EXPECT_NE(run.probe.find(kBlank), std::string::npos);
     EXPECT_FALSE(session.document().forward.masks.causal);

@@ -39,8 +39,8 @@ TEST_F(TrainBothTest, TheRightRunComesFirstAndTheBrokenOneFollows) {
     right.train.forward.mistake = Mistake::None;
     EXPECT_EQ(session.training().runs[0].settings, right) << "they differ in nothing else";
     EXPECT_EQ(made(), (std::vector<std::int64_t>{5, 5}));
-    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Finished);
-    EXPECT_EQ(session.training().snapshot->then, Mistake::None);
+    EXPECT_EQ(session.training().status->phase, TrainingPhase::Finished);
+    EXPECT_EQ(session.training().status->then, Mistake::None);
 }
 
 TEST_F(TrainBothTest, ARightRunThatHasEndedServesForEveryMistake) {
@@ -62,13 +62,13 @@ TEST_F(TrainBothTest, AnotherRunMeanwhileIsNotFollowedByTheBrokenOne) {
     apply(session, command::TrainBoth{});
     shared->step_gate.await_arrival();
     session.update();
-    EXPECT_EQ(session.training().snapshot->then, Mistake::NoScale);
+    EXPECT_EQ(session.training().status->then, Mistake::NoScale);
     apply(session, command::SetRun{test::fake_settings(3)});
     apply(session, command::RestartTraining{});
     shared->step_gate.open();
     session.wait_for_training();
     EXPECT_EQ(session.training().runs.back().settings, test::fake_settings(3));
-    EXPECT_EQ(session.training().snapshot->then, Mistake::None);
+    EXPECT_EQ(session.training().status->then, Mistake::None);
     EXPECT_EQ(made().size(), 2U);
 }
 
@@ -79,7 +79,7 @@ TEST_F(TrainBothTest, NothingChangesOneRunOfThePairAlone) {
     apply(session, command::TrainBoth{});
     shared->step_gate.await_arrival();
     session.update();
-    EXPECT_TRUE(session.training().snapshot->paired);
+    EXPECT_TRUE(session.training().status->paired);
     RunSettings changed = broken_settings(5);
     changed.train.schedule.rate = 0.5;
     apply(session, command::SetRun{changed});
@@ -90,8 +90,8 @@ TEST_F(TrainBothTest, NothingChangesOneRunOfThePairAlone) {
         EXPECT_EQ(run.settings.train.schedule.rate, broken_settings(5).train.schedule.rate);
         EXPECT_FALSE(run.later);
     }
-    EXPECT_EQ(session.training().snapshot->settings.train.schedule.rate, broken_settings(5).train.schedule.rate);
-    EXPECT_FALSE(session.training().snapshot->paired);
+    EXPECT_EQ(session.training().status->settings.train.schedule.rate, broken_settings(5).train.schedule.rate);
+    EXPECT_FALSE(session.training().status->paired);
     // An unpaired run adopts the changes, and its curve no longer has its first settings.
     changed.train.schedule.rate = 0.25;
     apply(session, command::SetRun{changed});
@@ -108,11 +108,11 @@ TEST_F(TrainBothTest, AMistakeIsTakenUpByANewRunOnly) {
     apply(session, command::SetRun{run});
     apply(session, command::StepTraining{});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->settings.train.forward.mistake, Mistake::None) << "its curve would be of two kinds";
-    EXPECT_EQ(session.training().snapshot->settings.batch_size, 7) << "everything else applies";
+    EXPECT_EQ(session.training().status->settings.train.forward.mistake, Mistake::None) << "its curve would be of two kinds";
+    EXPECT_EQ(session.training().status->settings.batch_size, 7) << "everything else applies";
     apply(session, command::ResetTraining{});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->settings.train.forward.mistake, Mistake::NoScale);
+    EXPECT_EQ(session.training().status->settings.train.forward.mistake, Mistake::NoScale);
     EXPECT_EQ(session.document().forward.mistake, Mistake::NoScale) << "what is shown is computed as it is trained";
 }
 

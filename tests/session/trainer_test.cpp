@@ -28,7 +28,7 @@ struct Desk {
         trainer.wait();
         trainer.update(report);
     }
-    const TrainingSnapshot& now() const { return *report.snapshot; }
+    const RunStatus& now() const { return *report.status; }
 
     std::shared_ptr<FakeTraining> shared;
     TrainingReport report;
@@ -51,7 +51,7 @@ std::string fault_of(const TrainingReport& report) {
     }
     for (std::size_t i = 1; i + 1 < report.runs.size(); ++i)
         if (report.runs[i - 1].run >= report.runs[i].run) return "runs are out of order";
-    const TrainingSnapshot& now = *report.snapshot;
+    const RunStatus& now = *report.status;
     if (now.run == 0) return report.runs.empty() ? "" : "curves of no run";
     if (report.runs.empty() || report.runs.back().run != now.run) return "the last curves are not those of the run under way";
     if (static_cast<std::int64_t>(report.runs.back().losses.size()) != now.step) return "the curves end at another step than the snapshot";

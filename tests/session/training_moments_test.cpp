@@ -17,7 +17,7 @@ TEST(TrainingMoments, EveryKeptMomentIsTheModelOfARunThatEndsThere) {
     Session session(open_preset(kDefaultPreset), no_wake);
     const RunSettings run = small_run();
     train(session, run);
-    const std::vector<std::int64_t> moments = session.training().snapshot->moments;
+    const std::vector<std::int64_t> moments = session.training().status->moments;
     ASSERT_EQ(moments.front(), 0);
     ASSERT_EQ(moments.back(), run.stop.steps);
     TrainingRun again(run);
@@ -47,7 +47,7 @@ TEST(TrainingMoments, AStepThatWasNotKeptShowsTheNearest) {
     const auto shared = std::make_shared<test::FakeTraining>();
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
     train(session, test::fake_settings(100));
-    const std::vector<std::int64_t>& moments = session.training().snapshot->moments;
+    const std::vector<std::int64_t>& moments = session.training().status->moments;
     ASSERT_LT(moments.size(), 100U);
     ASSERT_GE(moments.at(2) - moments.at(1), 3);
     for (const std::int64_t place : {1, 2}) {
@@ -84,7 +84,7 @@ TEST(TrainingMoments, AMomentAnswersTheUsersOwnQuestions) {
     EXPECT_EQ(snapshot->problem, "");
     EXPECT_EQ(snapshot->trained_step, 5);
     EXPECT_EQ(snapshot->tokens.at(0).size(), 5U);
-    EXPECT_EQ(snapshot->vocabulary, session.training().snapshot->vocabulary);
+    EXPECT_EQ(snapshot->vocabulary, session.training().status->vocabulary);
     EXPECT_FALSE(snapshot->trace->settings.masks.causal);
     EXPECT_TRUE(session.get(facet::Verification{})->ok);
     apply(session, command::ShowMoment{std::nullopt});

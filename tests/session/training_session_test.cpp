@@ -22,12 +22,12 @@ namespace {
 
 TEST(TrainingSession, TheFirstClickBeginsARunThatTheDocumentFollows) {
     Session session(open_preset(kDefaultPreset), no_wake);
-    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Idle);
+    EXPECT_EQ(session.training().status->phase, TrainingPhase::Idle);
     RunSettings run = session.document().run;
     EXPECT_NO_THROW(validate(run));
     run.stop = {.steps = 3};
     train(session, run);
-    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Finished) << session.training().snapshot->message;
+    EXPECT_EQ(session.training().status->phase, TrainingPhase::Finished) << session.training().status->message;
     ASSERT_TRUE(session.document().trained.has_value());
     EXPECT_EQ(session.document().trained->run, 1U);
     EXPECT_EQ(session.document().trained->step, std::nullopt);
@@ -35,8 +35,8 @@ TEST(TrainingSession, TheFirstClickBeginsARunThatTheDocumentFollows) {
     EXPECT_EQ(snapshot->problem, "");
     EXPECT_EQ(snapshot->run, 1U);
     EXPECT_EQ(snapshot->trained_step, 3);
-    EXPECT_EQ(snapshot->state->setup->texts.at(0), session.training().snapshot->probe);
-    EXPECT_EQ(snapshot->vocabulary, session.training().snapshot->vocabulary);
+    EXPECT_EQ(snapshot->state->setup->texts.at(0), session.training().status->probe);
+    EXPECT_EQ(snapshot->vocabulary, session.training().status->vocabulary);
     EXPECT_TRUE(session.get(facet::Verification{})->ok);
     EXPECT_NE(session.get(facet::Gradients{}), nullptr);
 }
@@ -78,13 +78,13 @@ TEST(TrainingSession, LiveSettingsApplyAtOnceAndCanBeUndone) {
     run.model.d_model = 8;
     apply(session, command::SetRun{run});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->settings.train.schedule.rate, 0.5);
-    EXPECT_EQ(session.training().snapshot->settings.model.d_model, 4);
-    EXPECT_FALSE(same_model(session.document().run, session.training().snapshot->settings));
+    EXPECT_EQ(session.training().status->settings.train.schedule.rate, 0.5);
+    EXPECT_EQ(session.training().status->settings.model.d_model, 4);
+    EXPECT_FALSE(same_model(session.document().run, session.training().status->settings));
     EXPECT_EQ(session.wait()->serial, before->serial) << "nothing that is looked at has changed";
     apply(session, command::Undo{});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->settings, test::fake_settings());
+    EXPECT_EQ(session.training().status->settings, test::fake_settings());
 }
 
 /// Another task comes with a length and a rate of its own.
@@ -101,14 +101,14 @@ TEST(TrainingSession, SettingsOfAnotherTaskWaitForARunOfTheirs) {
     other.train.schedule.rate = 0.5;
     apply(session, command::SetRun{other});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->settings, run);
+    EXPECT_EQ(session.training().status->settings, run);
     apply(session, command::StepTraining{});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->step, 1);
-    EXPECT_EQ(session.training().snapshot->settings, run) << "the run goes on as it is";
+    EXPECT_EQ(session.training().status->step, 1);
+    EXPECT_EQ(session.training().status->settings, run) << "the run goes on as it is";
     apply(session, command::ResetTraining{});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->settings.stop.steps, other.stop.steps);
+    EXPECT_EQ(session.training().status->settings.stop.steps, other.stop.steps);
 }
 
 TEST(TrainingSession, RefusesWhatThereIsNoRunFor) {
@@ -133,10 +133,10 @@ TEST(TrainingSession, EarlierRunsCanBeGoneBackTo) {
     ASSERT_EQ(session.document().trained->run, 2U);
     apply(session, command::ChooseRun{1});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->run, 1U);
+    EXPECT_EQ(session.training().status->run, 1U);
     EXPECT_EQ(session.document().trained, (TrainedModel{1, std::nullopt}));
     EXPECT_EQ(session.document().run, test::fake_settings(5)) << "beside its own settings";
-    EXPECT_EQ(session.training().snapshot->settings, test::fake_settings(5));
+    EXPECT_EQ(session.training().status->settings, test::fake_settings(5));
     apply(session, command::ChooseRun{2});
     session.wait_for_training();
     EXPECT_EQ(session.document().run, other);
@@ -146,7 +146,7 @@ TEST(TrainingSession, EarlierRunsCanBeGoneBackTo) {
         session.wait_for_training();
     }
     EXPECT_EQ(session.document().trained, (TrainedModel{1, 2}));
-    EXPECT_EQ(session.training().snapshot->run, 1U) << "the run of what is shown";
+    EXPECT_EQ(session.training().status->run, 1U) << "the run of what is shown";
     apply(session, command::ChooseRun{7});
     EXPECT_NE(session.message(), "");
 }
@@ -175,12 +175,12 @@ TEST(TrainingSession, ASavedRunGoesOnWithTheSameLosses) {
     save_run(session, file);
     EXPECT_EQ(session.files().notice, "Saved step 12 in " + file.string() + ".");
     train(session, small_run(24));
-    ASSERT_EQ(session.training().snapshot->step, 24) << session.training().snapshot->message;
+    ASSERT_EQ(session.training().status->step, 24) << session.training().status->message;
 
     apply(session, command::OpenCheckpoint{file});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Finished) << "it was saved at its last step";
-    EXPECT_EQ(session.training().snapshot->step, 12);
+    EXPECT_EQ(session.training().status->phase, TrainingPhase::Finished) << "it was saved at its last step";
+    EXPECT_EQ(session.training().status->step, 12);
     EXPECT_EQ(session.document().run.stop.steps, 12) << "the file's settings are shown";
     EXPECT_EQ(session.wait()->trained_step, 12);
     EXPECT_TRUE(session.get(facet::Verification{})->ok);
@@ -204,10 +204,10 @@ TEST(TrainingSession, MoreStepsAfterTheEndAreLearnedFrom) {
     settings.train.schedule.warm_up_steps = 2;
     Session session(open_preset(kDefaultPreset), no_wake);
     train(session, settings);
-    ASSERT_EQ(session.training().snapshot->step, 20);
+    ASSERT_EQ(session.training().status->step, 20);
     save_run(session, folder / "run");
     const auto goes_on = [&] {
-        const auto before = session.training().snapshot->parameters;
+        const auto before = session.training().status->parameters;
         // As from the slider for steps, which passes other values.
         for (const std::int64_t steps : {30, 70, 40}) {
             RunSettings more = session.document().run;
@@ -216,8 +216,8 @@ TEST(TrainingSession, MoreStepsAfterTheEndAreLearnedFrom) {
         }
         apply(session, command::StartTraining{});
         session.wait_for_training();
-        ASSERT_EQ(session.training().snapshot->step, 40) << session.training().snapshot->message;
-        EXPECT_FALSE(same_numbers(*before, *session.training().snapshot->parameters));
+        ASSERT_EQ(session.training().status->step, 40) << session.training().status->message;
+        EXPECT_FALSE(same_numbers(*before, *session.training().status->parameters));
         const auto& losses = session.training().runs.back().losses;
         std::vector<double> rates;
         for (std::size_t i = losses.size() - 20; i < losses.size(); ++i) rates.push_back(losses[i].learning_rate);
@@ -226,16 +226,16 @@ TEST(TrainingSession, MoreStepsAfterTheEndAreLearnedFrom) {
         EXPECT_LT(rates.back(), rates[2]);
     };
     goes_on();
-    const auto whole = session.training().snapshot->parameters;
+    const auto whole = session.training().status->parameters;
     apply(session, command::OpenCheckpoint{folder / "run"});
     session.wait_for_training();
     goes_on();
-    EXPECT_TRUE(same_numbers(*whole, *session.training().snapshot->parameters)) << "the same after saving and opening";
+    EXPECT_TRUE(same_numbers(*whole, *session.training().status->parameters)) << "the same after saving and opening";
     // A new run does not inherit the continuation.
     apply(session, command::RestartTraining{});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->settings.train.schedule.continued, std::nullopt);
-    EXPECT_EQ(session.training().snapshot->step, 40);
+    EXPECT_EQ(session.training().status->settings.train.schedule.continued, std::nullopt);
+    EXPECT_EQ(session.training().status->step, 40);
 }
 
 TEST(TrainingSession, ADamagedFileLeavesTheRunAsItIs) {
@@ -245,13 +245,13 @@ TEST(TrainingSession, ADamagedFileLeavesTheRunAsItIs) {
     train(session, small_run(6));
     save_run(session, folder.path() / "run");
     std::filesystem::resize_file(file, std::filesystem::file_size(file) - 8);
-    const auto before = session.training().snapshot;
+    const auto before = session.training().status;
     apply(session, command::OpenCheckpoint{file});
     session.wait_for_training();
-    EXPECT_NE(session.training().snapshot->notice.find(file.string()), std::string::npos) << session.training().snapshot->notice;
-    EXPECT_EQ(session.training().snapshot->run, before->run);
-    EXPECT_EQ(session.training().snapshot->step, 6);
-    EXPECT_TRUE(same_numbers(*session.training().snapshot->parameters, *before->parameters));
+    EXPECT_NE(session.training().status->notice.find(file.string()), std::string::npos) << session.training().status->notice;
+    EXPECT_EQ(session.training().status->run, before->run);
+    EXPECT_EQ(session.training().status->step, 6);
+    EXPECT_TRUE(same_numbers(*session.training().status->parameters, *before->parameters));
 }
 
 // However fast the run publishes new parameters, a trace in progress is allowed to finish.
@@ -275,12 +275,12 @@ TEST(TrainingSession, FollowingTheNewestNeverStarves) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         session.update();
     };
-    while (session.training().snapshot->step == 0) update();
+    while (session.training().status->step == 0) update();
     gate.await_abandoned(1);
     gate.await_arrival();
     const int abandoned = gate.abandoned();
-    const std::uint64_t serial = session.training().snapshot->serial;
-    while (session.training().snapshot->serial < serial + 10) update();
+    const std::uint64_t serial = session.training().status->serial;
+    while (session.training().status->serial < serial + 10) update();
     EXPECT_EQ(gate.abandoned(), abandoned);
     gate.open();
     for (std::int64_t shown = 0, times = 0; times < 5;) {
@@ -292,7 +292,7 @@ TEST(TrainingSession, FollowingTheNewestNeverStarves) {
     }
     apply(session, command::PauseTraining{});
     session.wait_for_training();
-    EXPECT_EQ(session.wait()->trained_step, session.training().snapshot->step);
+    EXPECT_EQ(session.wait()->trained_step, session.training().status->step);
 }
 
 TEST(TrainingSession, ARunWhoseNumbersOverflowKeepsItsLastFiniteModel) {
@@ -303,7 +303,7 @@ TEST(TrainingSession, ARunWhoseNumbersOverflowKeepsItsLastFiniteModel) {
     run.train.schedule = {.kind = ScheduleKind::Constant, .rate = 100};
     run.train.clip_norm = 0;
     train(session, run);
-    const TrainingSnapshot& now = *session.training().snapshot;
+    const RunStatus& now = *session.training().status;
     ASSERT_EQ(now.phase, TrainingPhase::Failed) << now.step << " steps";
     EXPECT_NE(now.message.find("layers."), std::string::npos) << now.message;
     EXPECT_EQ(now.parameters_step, now.step);
@@ -315,7 +315,7 @@ TEST(TrainingSession, ARunWhoseNumbersOverflowKeepsItsLastFiniteModel) {
     apply(session, command::SetRun{small_run(4)});
     apply(session, command::RestartTraining{});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Finished);
+    EXPECT_EQ(session.training().status->phase, TrainingPhase::Finished);
 }
 
 TEST(TrainingSession, ClosesInTheMiddleOfAStepOfALargeModel) {
@@ -327,9 +327,9 @@ TEST(TrainingSession, ClosesInTheMiddleOfAStepOfALargeModel) {
     run.batch_size = 256;  // steps of seconds, after an evaluation of seconds
     apply(session, command::SetRun{run});
     apply(session, command::StartTraining{});
-    while (session.training().snapshot->phase == TrainingPhase::Idle) session.update();
-    ASSERT_EQ(session.training().snapshot->phase, TrainingPhase::Running) << session.training().snapshot->message;
-    EXPECT_EQ(session.training().snapshot->step, 0);
+    while (session.training().status->phase == TrainingPhase::Idle) session.update();
+    ASSERT_EQ(session.training().status->phase, TrainingPhase::Running) << session.training().status->message;
+    EXPECT_EQ(session.training().status->step, 0);
 }
 
 TEST(TrainingSession, WaitsForTheNewestMomentOfAFollowedRunThoughAnEarlierOneIsStillBeingComputed) {
@@ -351,7 +351,7 @@ TEST(TrainingSession, WaitsForTheNewestMomentOfAFollowedRunThoughAnEarlierOneIsS
     for (int step = 2; step <= 3; ++step) {
         apply(session, command::StepTraining{});
         session.wait_for_training();
-        ASSERT_EQ(session.training().snapshot->step, step);
+        ASSERT_EQ(session.training().status->step, step);
         traces.await_arrival();
     }
     traces.open();
@@ -426,7 +426,7 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
             ASSERT_EQ(points == 0 ? 0 : curves.losses.back().step, points);
         }
         if (session.document().trained.has_value()) {
-            newest = std::max(newest, session.training().snapshot->run);
+            newest = std::max(newest, session.training().status->run);
             ASSERT_LE(session.document().trained->run, newest);
         }
     }
@@ -436,8 +436,8 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
     apply(session, command::ShowMoment{std::nullopt});
     session.wait_for_training();
     const auto last = session.wait();
-    EXPECT_EQ(last->run, session.training().snapshot->run);
-    EXPECT_EQ(last->trained_step, session.training().snapshot->step);
+    EXPECT_EQ(last->run, session.training().status->run);
+    EXPECT_EQ(last->trained_step, session.training().status->step);
 }
 
 }  // namespace

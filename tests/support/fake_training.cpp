@@ -65,18 +65,18 @@ RunCurves fake_curves(const FakeRun& fake) {
     return curves;
 }
 
-std::shared_ptr<TrainingSnapshot> fake_snapshot(const FakeRun& fake) {
-    auto snapshot = std::make_shared<TrainingSnapshot>();
-    snapshot->serial = static_cast<std::uint64_t>(fake.steps);
-    snapshot->run = fake.run;
-    snapshot->phase = fake.phase;
-    snapshot->settings = settings_of(fake);
-    snapshot->step = snapshot->parameters_step = fake.steps;
-    for (std::int64_t step = 0; step < fake.steps; step += std::max<std::int64_t>(fake.steps / 200, 1)) snapshot->moments.push_back(step);
-    snapshot->moments.push_back(fake.steps);
-    snapshot->history_bytes = std::size_t{38} << 20;
-    snapshot->history_budget = std::size_t{256} << 20;
-    snapshot->probe = "akmzqakmzq";
+std::shared_ptr<RunStatus> fake_status(const FakeRun& fake) {
+    auto status = std::make_shared<RunStatus>();
+    status->serial = static_cast<std::uint64_t>(fake.steps);
+    status->run = fake.run;
+    status->phase = fake.phase;
+    status->settings = settings_of(fake);
+    status->step = status->parameters_step = fake.steps;
+    for (std::int64_t step = 0; step < fake.steps; step += std::max<std::int64_t>(fake.steps / 200, 1)) status->moments.push_back(step);
+    status->moments.push_back(fake.steps);
+    status->history_bytes = std::size_t{38} << 20;
+    status->history_budget = std::size_t{256} << 20;
+    status->probe = "akmzqakmzq";
     std::vector<HeldOutExample> examples;
     for (const char* text : {"akmzqakmzq", "bdfhjbdfhj", "qponmqponm", "xaybzxaybz"}) {
         HeldOutExample example;
@@ -90,19 +90,19 @@ std::shared_ptr<TrainingSnapshot> fake_snapshot(const FakeRun& fake) {
         examples.push_back(std::move(example));
     }
     for (std::int64_t step = 0; step <= fake.steps; step += 50)
-        snapshot->answers.push_back(std::make_shared<const HeldOutAnswers>(HeldOutAnswers{step, examples}));
-    snapshot->tokens_per_second = 31240;
-    snapshot->ms_per_step = 16.4;
-    snapshot->seconds = 20;
-    snapshot->seconds_left = 12;
-    return snapshot;
+        status->answers.push_back(std::make_shared<const HeldOutAnswers>(HeldOutAnswers{step, examples}));
+    status->tokens_per_second = 31240;
+    status->ms_per_step = 16.4;
+    status->seconds = 20;
+    status->seconds_left = 12;
+    return status;
 }
 
 TrainingReport fake_report(const std::vector<FakeRun>& runs) {
-    TrainingReport report{std::make_shared<const TrainingSnapshot>(), {}};
+    TrainingReport report{std::make_shared<const RunStatus>(), {}};
     for (const FakeRun& fake : runs) {
         report.runs.push_back(fake_curves(fake));
-        report.snapshot = fake_snapshot(fake);
+        report.status = fake_status(fake);
     }
     return report;
 }

@@ -15,9 +15,9 @@ struct FakeRun {
 
 /// The loss falls, the second head of the first layer forms the previous-token pattern and the third head of the second layer induction.
 RunCurves fake_curves(const FakeRun& fake);
-/// A snapshot of the run with evenly spaced moments.
-std::shared_ptr<TrainingSnapshot> fake_snapshot(const FakeRun& fake);
-/// Several runs; the snapshot is that of the last.
+/// A status of the run with evenly spaced moments.
+std::shared_ptr<RunStatus> fake_status(const FakeRun& fake);
+/// Several runs; the status is that of the last.
 TrainingReport fake_report(const std::vector<FakeRun>& runs);
 
 }  // namespace attn::app::test

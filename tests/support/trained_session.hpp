@@ -36,7 +36,7 @@ inline void train(Session& session, const RunSettings& run = small_run()) {
 
 /// Saves the current run in a folder.
 inline void save_run(Session& session, const std::filesystem::path& folder) {
-    apply(session, command::SaveRun{session.training().snapshot->run, folder});
+    apply(session, command::SaveRun{session.training().status->run, folder});
     session.wait_for_files();
 }
 

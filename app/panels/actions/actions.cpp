@@ -41,7 +41,7 @@ bool ready(const PanelContext& context) { return context.ready(); }
 /// Ending it is always possible.
 bool can_write_on(const PanelContext& context) { return can_write(context) && (context.writing || no_room_to_write(context).empty()); }
 bool in_lesson(const PanelContext& context) { return context.view.lesson.open(); }
-bool has_run(const PanelContext& context) { return context.training.snapshot->run != 0; }
+bool has_run(const PanelContext& context) { return context.training.status->run != 0; }
 
 /// To the next or previous stage; in Write, where stages are out of sight, to the next or previous moment of what is written.
 void step(PanelContext& context, int direction) {

@@ -187,7 +187,7 @@ bool can_compare(const PanelContext& context, Compare source) {
     case Compare::Correct:
         return document.forward.mistaken();
     case Compare::Moment:
-        return document.trained && document.trained->run == context.training.snapshot->run && !context.training.snapshot->moments.empty();
+        return document.trained && document.trained->run == context.training.status->run && !context.training.status->moments.empty();
     case Compare::Pinned:
         return document.pins.a.has_value();
     case Compare::PinnedB:
@@ -239,7 +239,7 @@ void pin_shown_state(PanelContext& context) {
 }
 
 void compare_with_step(PanelContext& context, std::int64_t step) {
-    const auto& moments = context.training.snapshot->moments;
+    const auto& moments = context.training.status->moments;
     context.view.compare.choose(Compare::Moment);
     if (moments.empty()) return;
     const std::int64_t nearest = moments[nearest_moment(moments, step)];

@@ -141,7 +141,7 @@ namespace {
 
 /// Of the run that was last saved to or opened from it; empty for a run in no folder, or one that no longer exists.
 std::filesystem::path folder_of_run(const PanelContext& context, std::uint64_t run) {
-    const TrainingSnapshot& current = *context.training.snapshot;
+    const RunStatus& current = *context.training.status;
     std::filesystem::path file = current.run == run ? current.file : "";
     for (const KeptRun& kept : current.kept)
         if (kept.run == run) file = kept.file;
@@ -152,13 +152,13 @@ std::filesystem::path folder_of_run(const PanelContext& context, std::uint64_t r
 std::uint64_t shown_run(const PanelContext& context) {
     if (!context.document.trained) return 0;
     const std::uint64_t run = context.document.trained->run;
-    const TrainingSnapshot& current = *context.training.snapshot;
+    const RunStatus& current = *context.training.status;
     const bool is_kept = std::any_of(current.kept.begin(), current.kept.end(), [&](const KeptRun& kept) { return kept.run == run; });
     return run == current.run || is_kept ? run : 0;
 }
 
 const char* task_name_of(const PanelContext& context, std::uint64_t run) {
-    const TrainingSnapshot& current = *context.training.snapshot;
+    const RunStatus& current = *context.training.status;
     for (const KeptRun& kept : current.kept)
         if (kept.run == run) return task_info(kept.settings.task.kind).name;
     return task_info(current.settings.task.kind).name;

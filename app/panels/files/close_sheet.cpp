@@ -17,7 +17,7 @@ std::string document_words(const PanelContext& context) {
 }
 
 std::string run_words(const PanelContext& context) {
-    const TrainingSnapshot& run = *context.training.snapshot;
+    const RunStatus& run = *context.training.status;
     if (run.phase == TrainingPhase::Running) return fmt::format("A training run is in progress, at step {}. It is not saved.", run.step);
     return fmt::format("The training run, at step {}, is not saved.", run.step);
 }
@@ -35,7 +35,7 @@ std::string earlier_words(const PanelContext& context) {
 /// What is to be saved next: a run, or 0 for the document and the run that it shows.
 std::optional<std::uint64_t> part_to_save(const PanelContext& context) {
     const WouldBeLost& lost = context.would_be_lost;
-    const std::uint64_t run = context.training.snapshot->run;
+    const std::uint64_t run = context.training.status->run;
     const bool shows_run = context.document.trained && context.document.trained->run == run;
     if (lost.document || (lost.run && shows_run)) return 0;
     if (lost.run) return run;
@@ -47,7 +47,7 @@ void begin_saving(PanelContext& context) {
     context.view.files.closing = Closing::Saving;
     context.view.files.closing_part.reset();
     // Otherwise the run would continue past the saved state.
-    if (context.would_be_lost.run && context.training.snapshot->phase == TrainingPhase::Running)
+    if (context.would_be_lost.run && context.training.status->phase == TrainingPhase::Running)
         context.commands.push_back({command::PauseTraining{}, ""});
 }
 

@@ -10,8 +10,8 @@ namespace attn::app {
 /// " · read once a second" while the document follows a running training run, otherwise "".
 inline std::string_view readings_age(const PanelContext& context) {
     const auto& trained = context.document.trained;
-    const bool follows = trained && !trained->step && trained->run == context.training.snapshot->run;
-    return follows && context.training.snapshot->phase == TrainingPhase::Running ? " · updated once a second" : "";
+    const bool follows = trained && !trained->step && trained->run == context.training.status->run;
+    return follows && context.training.status->phase == TrainingPhase::Running ? " · updated once a second" : "";
 }
 
 }  // namespace attn::app

@@ -91,7 +91,7 @@ void close_lesson(PanelContext& context) {
     if (!state.open()) return;
     if (is_at_end(state) && state.lesson->name == kTour) context.view.toured = true;
     state.left_at = lessons_left(state);
-    const bool trains = state.shown().training && context.training.snapshot->phase == TrainingPhase::Running;
+    const bool trains = state.shown().training && context.training.status->phase == TrainingPhase::Running;
     if (trains) context.commands.push_back({command::PauseTraining{}, ""});
     for (Command& command : restore_document(*state.document_before, context.training)) context.commands.push_back(std::move(command));
     if (std::exchange(state.visiting, false)) context.commands.push_back({command::EndVisit{}, ""});
@@ -129,7 +129,7 @@ void previous_lesson_step(ViewState& view) {
 void reset_lesson_step(PanelContext& context) {
     LessonView& state = context.view.lesson;
     if (!state.open()) return;
-    const bool other_run = state.shown().training && !same_model(context.training.snapshot->settings, state.shown().training->run);
+    const bool other_run = state.shown().training && !same_model(context.training.status->settings, state.shown().training->run);
     state.goal = LessonGoal(state.shown(), other_run);
     if (state.may_train) state.goal.allow();
     state.look_pending = true;
@@ -165,7 +165,7 @@ void keep_up_with_lesson(PanelContext& context) {
     const auto& training = state.shown().training;
     const bool waits_for_run =
         training &&
-        (state.goal.asks() || (context.document.trained.has_value() && same_model(context.training.snapshot->settings, training->run)));
+        (state.goal.asks() || (context.document.trained.has_value() && same_model(context.training.status->settings, training->run)));
     if (context.up_to_date && (!on_the_way || waits_for_run)) state.look_pending = false;
 }
 

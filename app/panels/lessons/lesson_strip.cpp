@@ -35,7 +35,7 @@ std::string training_words(const PanelContext& context) {
     const LessonView& state = context.view.lesson;
     if (state.goal.asks()) return "This step trains a model, which ends the run in progress.";
     if (!state.shown().training) return "";
-    const TrainingSnapshot& run = *context.training.snapshot;
+    const RunStatus& run = *context.training.status;
     if (run.phase == TrainingPhase::Failed) return run.message;
     if (state.goal.done() && same_model(run.settings, state.shown().training->run))
         if (std::string missing = missing_moment(state.shown(), run); !missing.empty()) return missing;
@@ -62,7 +62,7 @@ void draw_training_line(PanelContext& context, ImVec2 at, float width) {
         }
         return;
     }
-    const TrainingSnapshot& run = *context.training.snapshot;
+    const RunStatus& run = *context.training.status;
     if (run.phase != TrainingPhase::Running) return;
     ImGui::SetCursorScreenPos({at.x + text + context.px(14), at.y + context.px(10)});
     progress_bar(ui, static_cast<float>(run.step) / static_cast<float>(std::max<std::int64_t>(run.settings.stop.steps, 1)),

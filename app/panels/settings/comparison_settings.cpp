@@ -50,7 +50,7 @@ void draw_place(const PanelContext& context, const char* label, std::int64_t cou
 
 /// A slider for A's training step.
 void draw_step(PanelContext& context) {
-    const auto& moments = context.training.snapshot->moments;
+    const auto& moments = context.training.status->moments;
     if (context.view.compare.source != Compare::Moment || moments.size() < 2) return;
     auto step = static_cast<double>(context.other_step.value_or(0));
     const Edited edited = slider_row(context.ui(), "step of A", step,

@@ -84,7 +84,7 @@ void draw_training_mistake(PanelContext& context) {
         end_menu_button();
     }
     gap(ui, 4);
-    const TrainingSnapshot& now = *context.training.snapshot;
+    const RunStatus& now = *context.training.status;
     if (set == Mistake::None) {
         paragraph(ui, fonts.label, colors.faint, "Choose one to see its curve next to that of a correct run.");
     } else {

@@ -298,7 +298,7 @@ float draw_header(PanelContext& context, const Moments& pins, bool difference) {
     if (!context.snapshot.tokens.empty() && limit - at.x - used > context.px(70)) {
         const auto& sequences = context.snapshot.tokens;
         std::string probe;
-        const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
+        const std::string between = context.training.status->tokenizer == TokenizerKind::Word ? " " : "";
         // For a translation, show the source sentence.
         const auto& shown_sequences = context.snapshot.source_tokens.empty() ? sequences : context.snapshot.source_tokens;
         std::vector<Token> tokens = shown_sequences[std::min(static_cast<std::size_t>(context.view.batch), shown_sequences.size() - 1)];
@@ -316,13 +316,13 @@ void draw_empty(PanelContext& context) {
     const Ui ui = context.ui();
     text_line(ui, fonts.title, colors.text, "attention");
     gap(ui, 10);
-    if (context.training.snapshot->run == 0) {
+    if (context.training.status->run == 0) {
         paragraph(ui, fonts.label, colors.faint,
                   "Every head of every layer on one held-out sequence, changing while the model learns. A head that has found a pattern is "
                   "named: previous token, first token, after a repeat.");
         return;
     }
-    if (context.document.trained && context.document.trained->run == context.training.snapshot->run) {
+    if (context.document.trained && context.document.trained->run == context.training.status->run) {
         paragraph(ui, fonts.label, colors.faint, "The model is being computed.");
         return;
     }

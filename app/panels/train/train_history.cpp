@@ -75,14 +75,14 @@ void draw_pattern_menu(PanelContext& context, float width) {
 /// The step of a pinned moment; none if it belongs to another run.
 std::optional<std::int64_t> step_of_pin(const PanelContext& context, const StateRef& pinned) {
     const MomentOfRun* moment = pinned == nullptr ? nullptr : moment_of(*pinned);
-    if (moment == nullptr || moment->run == 0 || moment->run != context.training.snapshot->run) return {};
+    if (moment == nullptr || moment->run == 0 || moment->run != context.training.status->run) return {};
     return moment->step;
 }
 
 void draw_history_header(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
-    const TrainingSnapshot& now = *context.training.snapshot;
+    const RunStatus& now = *context.training.status;
     TrainView& train = context.view.train;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     float x = at.x + ImGui::GetContentRegionAvail().x;
@@ -268,7 +268,7 @@ PlotArea draw_curves(PanelContext& context, const RunLines& run, const Box& box)
 void draw_slider(PanelContext& context, const PlotArea& area, float y) {
     const Ui ui = context.ui();
     const Palette& colors = context.theme.colors;
-    const TrainingSnapshot& now = *context.training.snapshot;
+    const RunStatus& now = *context.training.status;
     const float half = context.px(3), radius = context.px(8), middle = y + context.px(kSlider) / 2;
     const Item item =
         item_at(ui, "##moment", {area.min.x - radius, y}, {area.max.x - area.min.x + 2 * radius, context.px(kSlider)},
@@ -370,7 +370,7 @@ void draw_train_history(PanelContext& context) {
     draw_history_header(context);
     const float bottom = at.y + room.y - context.px(kPins), slider = bottom - context.px(kSlider);
     const Box box{{at.x, at.y + context.px(kHistoryHeader)}, {at.x + room.x - context.px(10), slider + context.px(2)}};
-    const RunLines* run = train.curves.find(context.training.snapshot->run);
+    const RunLines* run = train.curves.find(context.training.status->run);
     if (run == nullptr) {
         draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.label, {at.x, box.min.y}, room.x, colors.faint,
                           "Here: how much of each head's weight follows a pattern, step by step, so that you can see when a head forms. "

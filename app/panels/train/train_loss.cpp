@@ -135,7 +135,7 @@ float draw_runs(PanelContext& context, const PlotArea& area) {
 /// Shows step, loss and accuracy of the shown moment beside the marker, below the legend.
 void draw_shown(const PanelContext& context, const PlotArea& area, float below) {
     const auto step = shown_step(context);
-    const RunLines* run = context.view.train.curves.find(context.training.snapshot->run);
+    const RunLines* run = context.view.train.curves.find(context.training.status->run);
     if (!step || run == nullptr || follows_newest(context)) return;
     const auto& [colors, fonts, scale] = context.theme;
     const auto at = static_cast<double>(*step);
@@ -261,7 +261,7 @@ void draw_train_loss(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Box box{{at.x, at.y + context.px(kLossHeader)}, {at.x + room.x, at.y + room.y}};
     const auto& runs = train.curves.runs();
-    if (context.training.snapshot->run == 0 && runs.empty()) return draw_invitation(context, {at, box.max});
+    if (context.training.status->run == 0 && runs.empty()) return draw_invitation(context, {at, box.max});
     draw_loss_header(context);
     std::vector<PlotSeries> series;
     for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -218,7 +218,7 @@ void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, con
         return true;
     };
     bool fits = true;
-    const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
+    const std::string between = context.training.status->tokenizer == TokenizerKind::Word ? " " : "";
     if (translates) fits = write("→ ", colors.faint);  // the source is shown above the maps
     const std::vector<std::string> said = readable_pieces(sample->tokens);
     const auto width_of = [&](const std::string& piece) { return text_width(font, piece + between); };
@@ -244,7 +244,7 @@ void draw_train_predictions(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Box box{at, {at.x + room.x, at.y + room.y}};
-    if (context.training.snapshot->run == 0) {
+    if (context.training.status->run == 0) {
         draw_text(*ImGui::GetWindowDrawList(), fonts.title, at, colors.text, "predictions");
         draw_text_wrapped(
             *ImGui::GetWindowDrawList(), fonts.label, {at.x, at.y + context.px(34)}, room.x, colors.faint,

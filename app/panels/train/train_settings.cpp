@@ -29,7 +29,7 @@ constexpr std::string_view kPairIsUnderWay = "Both runs of the pair share these 
 
 /// The settings shown by the sliders for a run's course: the document's or, while they are locked by a pair of runs, those in effect.
 const RunSettings& course(const PanelContext& context) {
-    return pair_is_under_way(context) ? context.training.snapshot->settings : context.document.run;
+    return pair_is_under_way(context) ? context.training.status->settings : context.document.run;
 }
 
 SliderOptions held_back(const PanelContext& context, SliderOptions options) {
@@ -59,8 +59,8 @@ void count_slider(PanelContext& context, const char* label, std::int64_t value, 
 }
 
 bool is_pending(const PanelContext& context) {
-    const RunSettings &set = context.document.run, &now = context.training.snapshot->settings;
-    return context.training.snapshot->run != 0 && !pair_is_under_way(context) &&
+    const RunSettings &set = context.document.run, &now = context.training.status->settings;
+    return context.training.status->run != 0 && !pair_is_under_way(context) &&
            (!same_model(set, now) || (!set.train.forward.mistaken() && now.train.forward.mistaken()));
 }
 
@@ -396,7 +396,7 @@ void draw_sampling(PanelContext& context) {
 }
 
 void draw_files(PanelContext& context) {
-    const TrainingSnapshot& run = *context.training.snapshot;
+    const RunStatus& run = *context.training.status;
     const bool saved = run.run != 0 && run.step == run.saved_step && !run.file.empty();
     const std::string_view state = run.run == 0 ? "no run" : saved ? "saved" : "not saved";
     if (!run_section(context, "run checkpoint", "Saving", std::string(state), "Where the run is saved.")) return;
@@ -456,7 +456,7 @@ std::string megabytes(std::size_t bytes) {
 
 /// Draws the list of kept runs.
 void draw_runs(PanelContext& context) {
-    const std::vector<KeptRun>& kept = context.training.snapshot->kept;
+    const std::vector<KeptRun>& kept = context.training.status->kept;
     if (kept.empty()) return;
     std::size_t bytes = 0;
     for (const KeptRun& run : kept) bytes += run.history_bytes;
@@ -475,7 +475,7 @@ void draw_runs(PanelContext& context) {
 
 /// Draws the memory that the kept steps of all runs share, and how they share it.
 void draw_history_memory(PanelContext& context) {
-    const TrainingSnapshot& now = *context.training.snapshot;
+    const RunStatus& now = *context.training.status;
     double& chosen = context.view.train.history_mib;
     if (!run_section(context, "run memory", "Memory", fmt::format("{} of {:.0f} MB", megabytes(now.histories_bytes), chosen),
                      "For the kept steps of all runs."))
@@ -498,7 +498,7 @@ void draw_history_memory(PanelContext& context) {
 }
 
 float progress_height(const PanelContext& context, float width) {
-    const TrainingSnapshot& now = *context.training.snapshot;
+    const RunStatus& now = *context.training.status;
     const float message = now.message.empty() ? 0 : wrapped_height(context.theme.fonts.label, width, now.message) + context.px(6);
     return context.px(now.run != 0 && now.then != Mistake::None ? 104 : 86) + message;
 }
@@ -507,7 +507,7 @@ float progress_height(const PanelContext& context, float width) {
 void draw_progress(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
-    const TrainingSnapshot& now = *context.training.snapshot;
+    const RunStatus& now = *context.training.status;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;

@@ -21,12 +21,12 @@ constexpr double kReplaySeconds = 10, kReplayRate = 15;
 
 bool is_current(const PanelContext& context) {
     const auto& trained = context.document.trained;
-    return trained && trained->run == context.training.snapshot->run && trained->run != 0;
+    return trained && trained->run == context.training.status->run && trained->run != 0;
 }
 
 /// Whether the run is over: it can be replaced by a new one or, if it has not failed, get other stop conditions.
 bool has_ended(const PanelContext& context) {
-    const TrainingPhase phase = context.training.snapshot->phase;
+    const TrainingPhase phase = context.training.status->phase;
     return phase == TrainingPhase::Failed || phase == TrainingPhase::Finished;
 }
 
@@ -39,13 +39,13 @@ void show_moment(PanelContext& context, std::optional<std::int64_t> step) {
 
 /// The index of the shown moment; that of the last one while the newest is followed.
 std::size_t shown_moment(const PanelContext& context) {
-    const auto& moments = context.training.snapshot->moments;
+    const auto& moments = context.training.status->moments;
     if (moments.empty() || follows_newest(context)) return moments.empty() ? 0 : moments.size() - 1;
     return nearest_moment(moments, shown_step(context).value_or(moments.back()));
 }
 
 void go_to_moment(PanelContext& context, std::size_t index) {
-    const auto& moments = context.training.snapshot->moments;
+    const auto& moments = context.training.status->moments;
     if (index + 1 >= moments.size()) follow_newest(context);
     else show_moment(context, moments[index]);
 }
@@ -53,7 +53,7 @@ void go_to_moment(PanelContext& context, std::size_t index) {
 }  // namespace
 
 TransportWords transport_words(const PanelContext& context) {
-    switch (context.training.snapshot->phase) {
+    switch (context.training.status->phase) {
     case TrainingPhase::Idle:
         return {"Start", "Starts a training run with these settings (Space)"};
     case TrainingPhase::Running:
@@ -69,7 +69,7 @@ TransportWords transport_words(const PanelContext& context) {
 }
 
 bool pair_is_under_way(const PanelContext& context) {
-    const TrainingSnapshot& now = *context.training.snapshot;
+    const RunStatus& now = *context.training.status;
     return now.paired && (now.phase == TrainingPhase::Running || now.phase == TrainingPhase::Paused);
 }
 
@@ -81,7 +81,7 @@ void toggle_training_by_key(PanelContext& context) {
 void toggle_training(PanelContext& context) {
     constexpr double kStillMeantForPause = 0.7;  // in seconds
     if (has_ended(context) && context.now < context.view.train.ended_at + kStillMeantForPause) return;
-    switch (context.training.snapshot->phase) {
+    switch (context.training.status->phase) {
     case TrainingPhase::Running:
         context.commands.push_back({command::PauseTraining{}, ""});
         break;
@@ -108,7 +108,7 @@ std::optional<std::int64_t> rewound_step(const PanelContext& context) {
 }
 
 const HeldOutAnswers* shown_answers(const PanelContext& context) {
-    const auto& answers = context.training.snapshot->answers;
+    const auto& answers = context.training.status->answers;
     if (answers.empty()) return nullptr;
     std::vector<std::int64_t> steps;
     for (const auto& one : answers) steps.push_back(one->step);
@@ -116,19 +116,19 @@ const HeldOutAnswers* shown_answers(const PanelContext& context) {
 }
 
 void show_step(PanelContext& context, double step) {
-    const auto& moments = context.training.snapshot->moments;
+    const auto& moments = context.training.status->moments;
     if (moments.empty()) return;
     context.view.train.replaying = false;
     go_to_moment(context, nearest_moment(moments, std::llround(step)));
 }
 
 void follow_newest(PanelContext& context) {
-    if (context.training.snapshot->run == 0) return;
+    if (context.training.status->run == 0) return;
     show_moment(context, std::nullopt);
 }
 
 void step_moment(PanelContext& context, int direction) {
-    const auto& moments = context.training.snapshot->moments;
+    const auto& moments = context.training.status->moments;
     if (moments.empty()) return;
     context.view.train.replaying = false;
     const std::size_t shown = shown_moment(context);
@@ -137,14 +137,14 @@ void step_moment(PanelContext& context, int direction) {
 }
 
 void show_first_moment(PanelContext& context) {
-    if (context.training.snapshot->moments.empty()) return;
+    if (context.training.status->moments.empty()) return;
     context.view.train.replaying = false;
     go_to_moment(context, 0);
 }
 
 void toggle_replay(PanelContext& context) {
     TrainView& train = context.view.train;
-    if (context.training.snapshot->moments.size() < 2) return;
+    if (context.training.status->moments.size() < 2) return;
     train.replaying = !train.replaying;
     ++context.view.gesture;
     if (!train.replaying) return;
@@ -154,10 +154,10 @@ void toggle_replay(PanelContext& context) {
 
 void keep_up_with_training(PanelContext& context) {
     TrainView& train = context.view.train;
-    const TrainingSnapshot& now = *context.training.snapshot;
+    const RunStatus& now = *context.training.status;
     if (now.phase == TrainingPhase::Running) train.ended_at = context.now;
     if (!train.replaying || context.now < train.next_moment_at) return;
-    const std::size_t count = context.training.snapshot->moments.size();
+    const std::size_t count = context.training.status->moments.size();
     const std::size_t stride =
         std::max<std::size_t>(static_cast<std::size_t>(static_cast<double>(count) / (kReplaySeconds * kReplayRate)), 1);
     const std::size_t next = shown_moment(context) + stride;
@@ -172,7 +172,7 @@ void pin_b(PanelContext& context) {
 }
 
 float draw_small_transport(PanelContext& context, float right, float y, float room) {
-    if (context.training.snapshot->run == 0 || context.document.model != nullptr) return 0;
+    if (context.training.status->run == 0 || context.document.model != nullptr) return 0;
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     const TransportWords words = transport_words(context);
@@ -180,7 +180,7 @@ float draw_small_transport(PanelContext& context, float right, float y, float ro
     // A model that was trained says so in its badge.
     const WeightsOrigin origin = weights_origin(context.document);
     std::string text = origin.learned || origin.missing ? "" : "not trained";
-    if (step) text = fmt::format("trained: {}, step {}", task_title(context.training.snapshot->settings.task), format_count(*step));
+    if (step) text = fmt::format("trained: {}, step {}", task_title(context.training.status->settings.task), format_count(*step));
     const float buttons = context.px(2 * 34), back = step ? context.px(34) : 0;
     float width = buttons + back + context.px(10) + text_width(fonts.label, text);
     if (width > room) text.clear();

@@ -71,7 +71,7 @@ void draw_side(PanelContext& context) {
 }  // namespace
 
 double run_end(const PanelContext& context) {
-    const TrainingSnapshot& now = *context.training.snapshot;
+    const RunStatus& now = *context.training.status;
     const auto newest = static_cast<double>(now.step);
     const auto limit = static_cast<double>(now.run == 0 ? context.document.run.stop.steps : now.settings.stop.steps);
     // A run from a file has not just begun: it shows its whole course.

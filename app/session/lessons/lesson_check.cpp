@@ -72,21 +72,21 @@ Computed compute(Document document, std::shared_ptr<const Parameters<float>> par
 /// A step's run before its first training step.
 struct FreshRun {
     RunSettings settings;
-    TrainingSnapshot snapshot;
+    RunStatus status;
 };
 
 FreshRun begin(const RunSettings& settings) {
     TrainingRun run(settings);
     FreshRun fresh{settings, {}};
     const Tokenizer& tokenizer = run.dataset().tokenizer();
-    fresh.snapshot.run = 1;
-    fresh.snapshot.settings = run.settings();
-    fresh.snapshot.parameters = run.keep().parameters;
-    fresh.snapshot.vocabulary = tokenizer.vocabulary();
-    fresh.snapshot.tokenizer = tokenizer.kind();
-    fresh.snapshot.special_tokens = tokenizer.has_special_tokens();
-    fresh.snapshot.probe = run.dataset().probe();
-    fresh.snapshot.probe_source = run.dataset().probe_source();
+    fresh.status.run = 1;
+    fresh.status.settings = run.settings();
+    fresh.status.parameters = run.keep().parameters;
+    fresh.status.vocabulary = tokenizer.vocabulary();
+    fresh.status.tokenizer = tokenizer.kind();
+    fresh.status.special_tokens = tokenizer.has_special_tokens();
+    fresh.status.probe = run.dataset().probe();
+    fresh.status.probe_source = run.dataset().probe_source();
     return fresh;
 }
 
@@ -148,7 +148,7 @@ void Checker::take_up_run() {
     if (!step_->training) return;
     const RunSettings& wanted = step_->training->run;
     if (!run_ || !same_model(run_->settings, wanted)) run_ = begin(wanted);
-    run_->snapshot.settings.train = wanted.train;
+    run_->status.settings.train = wanted.train;
 }
 
 /// Computes what the step shows, unless it is the same as in the previous step.
@@ -158,11 +158,11 @@ void Checker::show() {
     } catch (const Error& error) {
         fail("training", error.what());
     }
-    Document document = shown_document(*step_, step_->training ? run_->snapshot : TrainingSnapshot());
-    const bool fresh = !step_->training || (shown_ && shown_->snapshot.trace->parameters == run_->snapshot.parameters);
+    Document document = shown_document(*step_, step_->training ? run_->status : RunStatus());
+    const bool fresh = !step_->training || (shown_ && shown_->snapshot.trace->parameters == run_->status.parameters);
     if (shown_ && fresh && shown_->document == document) return;
     try {
-        shown_ = compute(std::move(document), step_->training ? run_->snapshot.parameters : nullptr);
+        shown_ = compute(std::move(document), step_->training ? run_->status.parameters : nullptr);
     } catch (const DocumentError& error) {
         fail(field_name(error.field()), error.what());
     } catch (const ConfigError& error) {

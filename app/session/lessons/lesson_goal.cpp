@@ -12,17 +12,17 @@ namespace {
 
 const std::string kMerge = "lesson";  // merges all steps of a lesson into one undo step
 
-bool at_rest(const TrainingSnapshot& run) { return run.phase == TrainingPhase::Finished || run.phase == TrainingPhase::Failed; }
+bool at_rest(const RunStatus& run) { return run.phase == TrainingPhase::Finished || run.phase == TrainingPhase::Failed; }
 
-std::vector<std::string> texts_of(const LessonTraining& training, const TrainingSnapshot& run) {
+std::vector<std::string> texts_of(const LessonTraining& training, const RunStatus& run) {
     return training.texts.value_or(std::vector{run.probe});
 }
 
-std::vector<std::string> sources_of(const LessonTraining& training, const TrainingSnapshot& run) {
+std::vector<std::string> sources_of(const LessonTraining& training, const RunStatus& run) {
     return training.texts || run.probe_source.empty() ? std::vector<std::string>() : std::vector{run.probe_source};
 }
 
-ForwardSettings forward_of(const LessonTraining& training, const TrainingSnapshot& run) {
+ForwardSettings forward_of(const LessonTraining& training, const RunStatus& run) {
     if (training.forward) return *training.forward;
     ForwardSettings forward = run.settings.train.forward;
     forward.dropout = {};
@@ -30,7 +30,7 @@ ForwardSettings forward_of(const LessonTraining& training, const TrainingSnapsho
 }
 
 /// The moment that the step wants to show. The run may have gone on beyond the step, or have ended before that moment.
-std::optional<std::int64_t> wanted_moment(const LessonTraining& training, const TrainingSnapshot& run) {
+std::optional<std::int64_t> wanted_moment(const LessonTraining& training, const RunStatus& run) {
     if (training.moment && *training.moment <= run.step) return training.moment;
     if (training.moment) return {};
     if (run.step > training.run.stop.steps) return training.run.stop.steps;
@@ -38,7 +38,7 @@ std::optional<std::int64_t> wanted_moment(const LessonTraining& training, const 
 }
 
 /// The moment that the step shows: the kept one nearest to that.
-std::optional<std::int64_t> moment_of(const LessonTraining& training, const TrainingSnapshot& run) {
+std::optional<std::int64_t> moment_of(const LessonTraining& training, const RunStatus& run) {
     const std::optional<std::int64_t> wanted = wanted_moment(training, run);
     if (!wanted || run.moments.empty()) return wanted;
     return run.moments[nearest_moment(run.moments, *wanted)];
@@ -48,13 +48,13 @@ std::optional<std::int64_t> moment_of(const LessonTraining& training, const Trai
 
 LessonGoal::LessonGoal(LessonStep step, bool restart) : step_(std::move(step)), done_(false), restart_(restart) {}
 
-bool LessonGoal::is_ours(const TrainingSnapshot& run) const {
+bool LessonGoal::is_ours(const RunStatus& run) const {
     return run.run != 0 && !restart_ && run.run != replaced_ && same_model(run.settings, step_.training->run);
 }
 
 std::vector<Command> LessonGoal::next(const Document& now, const TrainingReport& training) {
     if (done_) return {};
-    const TrainingSnapshot& run = *training.snapshot;
+    const RunStatus& run = *training.status;
     if (step_.training) return is_ours(run) ? go_on(now, run) : begin_run(run);
     done_ = true;
     std::vector<Command> commands;
@@ -63,7 +63,7 @@ std::vector<Command> LessonGoal::next(const Document& now, const TrainingReport&
     return commands;
 }
 
-std::vector<Command> LessonGoal::begin_run(const TrainingSnapshot& run) {
+std::vector<Command> LessonGoal::begin_run(const RunStatus& run) {
     if (ordered_) return {};
     asks_ = run.run != 0 && run.step > 0 && !allowed_;
     if (asks_) return {};
@@ -73,7 +73,7 @@ std::vector<Command> LessonGoal::begin_run(const TrainingSnapshot& run) {
     return {{command::SetRun{step_.training->run}, kMerge}, {command::RestartTraining{}, ""}};
 }
 
-std::vector<Command> LessonGoal::go_on(const Document& now, const TrainingSnapshot& run) {
+std::vector<Command> LessonGoal::go_on(const Document& now, const RunStatus& run) {
     std::vector<Command> commands;
     const RunSettings& wanted = step_.training->run;
     if (!std::exchange(started_, true)) {
@@ -92,13 +92,13 @@ std::vector<Command> LessonGoal::go_on(const Document& now, const TrainingSnapsh
     return commands;
 }
 
-void LessonGoal::show(const TrainingSnapshot& run, std::optional<std::int64_t> moment, std::vector<Command>& commands) {
+void LessonGoal::show(const RunStatus& run, std::optional<std::int64_t> moment, std::vector<Command>& commands) {
     commands.push_back({command::ShowMoment{moment}, kMerge});
     commands.push_back({command::SetTexts{texts_of(*step_.training, run), sources_of(*step_.training, run)}, kMerge});
     commands.push_back({command::SetForward{forward_of(*step_.training, run)}, kMerge});
 }
 
-Document shown_document(const LessonStep& step, const TrainingSnapshot& run) {
+Document shown_document(const LessonStep& step, const RunStatus& run) {
     if (!step.training) return step.document;
     Document document = document_of_run({}, run, {}, {});
     document.texts = texts_of(*step.training, run);
@@ -107,7 +107,7 @@ Document shown_document(const LessonStep& step, const TrainingSnapshot& run) {
     return document;
 }
 
-std::string missing_moment(const LessonStep& step, const TrainingSnapshot& run) {
+std::string missing_moment(const LessonStep& step, const RunStatus& run) {
     if (!step.training) return "";
     if (const auto wanted = wanted_moment(*step.training, run)) {
         const std::int64_t shown = *moment_of(*step.training, run);
@@ -124,7 +124,7 @@ bool differs(const LessonStep& step, const Document& now, const TrainingReport& 
         wanted.sampling = now.sampling;
         return wanted != now;
     }
-    const TrainingSnapshot& run = *training.snapshot;
+    const RunStatus& run = *training.status;
     return !now.trained || now.trained->run != run.run || !same_model(run.settings, step.training->run) ||
            now.trained->step != moment_of(*step.training, run) || now.texts != texts_of(*step.training, run) ||
            now.forward != forward_of(*step.training, run) || now.run != step.training->run;
@@ -132,7 +132,7 @@ bool differs(const LessonStep& step, const Document& now, const TrainingReport& 
 
 std::vector<Command> restore_document(const Document& before, const TrainingReport& training) {
     std::vector<Command> commands;
-    const TrainingSnapshot& run = *training.snapshot;
+    const RunStatus& run = *training.status;
     if (before.trained && before.trained->run == run.run && run.run != 0) {
         commands.push_back({command::ShowMoment{before.trained->step}, kMerge});
         commands.push_back({command::SetTexts{before.texts, before.source_texts}, kMerge});

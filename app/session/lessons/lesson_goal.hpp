@@ -26,10 +26,10 @@ public:
     void allow() { allowed_ = true; }
 
 private:
-    bool is_ours(const TrainingSnapshot& run) const;
-    std::vector<Command> begin_run(const TrainingSnapshot& run);
-    std::vector<Command> go_on(const Document& now, const TrainingSnapshot& run);
-    void show(const TrainingSnapshot& run, std::optional<std::int64_t> moment, std::vector<Command>& commands);
+    bool is_ours(const RunStatus& run) const;
+    std::vector<Command> begin_run(const RunStatus& run);
+    std::vector<Command> go_on(const Document& now, const RunStatus& run);
+    void show(const RunStatus& run, std::optional<std::int64_t> moment, std::vector<Command>& commands);
 
     LessonStep step_;
     bool done_ = true, asks_ = false, allowed_ = false;
@@ -38,10 +38,10 @@ private:
 };
 
 /// The document that a step shows: its own, or the one of its run.
-Document shown_document(const LessonStep& step, const TrainingSnapshot& run);
+Document shown_document(const LessonStep& step, const RunStatus& run);
 
 /// The message that the step's run ended before the moment that the step shows; "" if it did not.
-std::string missing_moment(const LessonStep& step, const TrainingSnapshot& run);
+std::string missing_moment(const LessonStep& step, const RunStatus& run);
 
 /// Whether the user has changed anything since the step was shown, apart from the training run.
 bool differs(const LessonStep& step, const Document& now, const TrainingReport& training);

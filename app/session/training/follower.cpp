@@ -14,14 +14,14 @@ constexpr int kShare = 4;
 
 }  // namespace
 
-bool Follower::is_due(const TrainingSnapshot& run, double compute_ms, Clock::time_point now) const {
+bool Follower::is_due(const RunStatus& run, double compute_ms, Clock::time_point now) const {
     if (run.run == run_ && run.parameters_step == step_) return false;
     if (run.phase != TrainingPhase::Running) return true;
     const std::chrono::duration<double, std::milli> pause(kShare * compute_ms);
     return now - shown_ >= std::max<std::chrono::duration<double, std::milli>>(kPause, pause);
 }
 
-void Follower::shown(const TrainingSnapshot& run, Clock::time_point now) {
+void Follower::shown(const RunStatus& run, Clock::time_point now) {
     run_ = run.run;
     step_ = run.parameters_step;
     shown_ = now;

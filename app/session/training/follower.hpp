@@ -14,9 +14,9 @@ public:
     using Clock = std::chrono::steady_clock;
 
     /// Whether to show the newest parameters now. `compute_ms`: the duration of the last forward pass.
-    bool is_due(const TrainingSnapshot& run, double compute_ms, Clock::time_point now) const;
+    bool is_due(const RunStatus& run, double compute_ms, Clock::time_point now) const;
     /// To be called when new parameters are shown, whether due or because the user changed the document.
-    void shown(const TrainingSnapshot& run, Clock::time_point now);
+    void shown(const RunStatus& run, Clock::time_point now);
 
 private:
     std::uint64_t run_ = 0;

@@ -17,9 +17,9 @@ bool shows(const Document& document, const Probe& probe) {
 
 }  // namespace
 
-Probe probe_of(const TrainingSnapshot& run) { return {run.probe, run.probe_source}; }
+Probe probe_of(const RunStatus& run) { return {run.probe, run.probe_source}; }
 
-Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const Probe& last_probe) {
+Document document_of_run(Document document, const RunStatus& run, std::optional<std::int64_t> step, const Probe& last_probe) {
     if (document.trained.has_value() && document.trained->run == run.run) {
         document.trained->step = step;
         return document;

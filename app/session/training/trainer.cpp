@@ -79,7 +79,7 @@ bool differ_but_for_their_end(RunSettings a, const RunSettings& b) {
 }  // namespace
 
 Trainer::Trainer(TrainingEngine engine, std::function<void()> wake)
-    : engine_(std::move(engine)), wake_(std::move(wake)), latest_(std::make_shared<const TrainingSnapshot>()) {}
+    : engine_(std::move(engine)), wake_(std::move(wake)), latest_(std::make_shared<const RunStatus>()) {}
 
 Trainer::~Trainer() = default;
 
@@ -148,7 +148,7 @@ void Trainer::update(TrainingReport& report) {
     std::vector<RunCurves> curves;
     {
         const std::lock_guard lock(mutex_);
-        report.snapshot = latest_;
+        report.status = latest_;
         curves.swap(curves_);
     }
     for (RunCurves& more : curves) {
@@ -156,7 +156,7 @@ void Trainer::update(TrainingReport& report) {
         if (!report.runs.empty() && report.runs.back().run != more.run && report.runs.back().losses.empty()) report.runs.pop_back();
         append(curves_of(report.runs, more), more);
     }
-    put_in_order(report.runs, report.snapshot->run);
+    put_in_order(report.runs, report.status->run);
 }
 
 const std::vector<Moment>* Trainer::moments_of(std::uint64_t run) const {
@@ -374,7 +374,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const s
     run_ = std::move(run);
     give_room();
     then_.reset();
-    TrainingSnapshot state;
+    RunStatus state;
     state.serial = state_.serial;
     state.run = ++last_run_;
     state.kept = std::move(state_.kept);
@@ -555,10 +555,10 @@ void Trainer::publish(bool newest) {
     ++state_.serial;
     add_copies(published_, unpublished_);
     // The old values are destroyed at the end, after the lock is released and the window notified.
-    auto snapshot = std::make_shared<const TrainingSnapshot>(state_);
+    auto status = std::make_shared<const RunStatus>(state_);
     {
         const std::lock_guard lock(mutex_);
-        latest_.swap(snapshot);
+        latest_.swap(status);
         moments_.swap(moments);
         if (run_ != nullptr) append(curves_of(curves_, unpublished_), unpublished_);
     }

@@ -35,11 +35,11 @@ using TrainerCommand =
                  command::TrainBoth, command::SetRun, command::ChooseRun, command::ForgetRun, command::SetHistoryBudget>;
 
 /// One thread that owns the current run. It executes orders in sequence, between training steps; a new run cancels the step in progress. It
-/// publishes a snapshot at every change of phase and otherwise at most 30 times a second, with all points since the last one. All methods
+/// publishes a status at every change of phase and otherwise at most 30 times a second, with all points since the last one. All methods
 /// must be called from one thread (the UI's).
 class Trainer {
 public:
-    /// `wake` is called from the worker after every published snapshot.
+    /// `wake` is called from the worker after every published status.
     Trainer(TrainingEngine engine, std::function<void()> wake);
     ~Trainer();  ///< cancels the step in progress; what is to be saved is still handed over
     Trainer(const Trainer&) = delete;
@@ -53,10 +53,10 @@ public:
     /// The run as it is between two steps, with its curves and moments, as soon as the orders before are carried out. The future throws
     /// Error if the run no longer exists.
     std::shared_future<std::shared_ptr<const RunFolder>> contents(std::uint64_t run);
-    /// The run was saved to this folder after `step` steps. The future is ready when the newest snapshot says so. From any thread.
+    /// The run was saved to this folder after `step` steps. The future is ready when the newest status says so. From any thread.
     std::future<void> saved(std::uint64_t run, std::int64_t step, std::string folder);
     /// Resumes the run in the file, paused; if the file cannot be used, the current run continues. Its moments at the steps `named` are
-    /// held. Returns the number of the order, see TrainingSnapshot::opened.
+    /// held. Returns the number of the order, see RunStatus::opened.
     std::uint64_t open(std::filesystem::path path, std::set<std::int64_t> named = {});
     /// The same for an autosave of a run whose own file is `file` ("" for none). The run still counts as unsaved.
     std::uint64_t restore(std::filesystem::path path, std::string file, std::set<std::int64_t> named = {});
@@ -65,7 +65,7 @@ public:
     /// Runs are passed to `keep` from now on.
     void hand_over_to(KeepRun keep);
 
-    /// Brings the report up to date: the newest snapshot and all points up to its step.
+    /// Brings the report up to date: the newest status and all points up to its step.
     void update(TrainingReport& report);
     /// The moment of exactly this step, of the current or a kept run; without parameters if it is not kept.
     Moment moment(std::uint64_t run, std::int64_t step) const;
@@ -145,7 +145,7 @@ private:
     const std::function<void()> wake_;
 
     mutable std::mutex mutex_;  // guards the five members below; held only for moves and pointer swaps
-    std::shared_ptr<const TrainingSnapshot> latest_;
+    std::shared_ptr<const RunStatus> latest_;
     std::vector<Moment> moments_;                                // moments of the run in latest_
     std::map<std::uint64_t, std::vector<Moment>> kept_moments_;  // moments of the kept runs
     std::vector<RunCurves> curves_;                              // not yet collected by the UI
@@ -154,8 +154,8 @@ private:
     // Only used by the worker:
     std::unique_ptr<LiveRun> run_;
     std::optional<RunSettings> then_;   // settings of the run that starts when this one ends
-    TrainingSnapshot state_;            // the next snapshot to publish
-    RunCurves unpublished_;             // points since the last snapshot
+    RunStatus state_;                   // the next status to publish
+    RunCurves unpublished_;             // points since the last status
     RunCurves published_;               // points published so far
     std::int64_t autosaved_step_ = -1;  // step of the run when last handed over; -1: hand over again
     Clock::time_point hand_over_due_;
@@ -174,7 +174,7 @@ private:
     /// A kept run and what is known about it.
     struct Shelved {
         std::unique_ptr<LiveRun> run;
-        TrainingSnapshot state;
+        RunStatus state;
         RunCurves published;
         std::int64_t heads_step;
         double busy;

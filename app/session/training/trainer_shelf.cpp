@@ -16,7 +16,7 @@ void Trainer::keep_run() {
     state_.then = Mistake::None;
     state_.paired = false;
     std::vector<KeptRun> kept = std::exchange(state_.kept, {});
-    TrainingSnapshot state = state_;
+    RunStatus state = state_;
     state_.kept = std::move(kept);
     shelf_.push_back({std::move(run_), std::move(state), std::exchange(published_, {}), heads_step_, busy_, tokens_, false});
     note_kept_runs();

@@ -1,5 +1,5 @@
 #pragma once
-/// The state of training as shown in the UI: the newest snapshot of the run, and its curves. Filled by the session, read by panels.
+/// The state of training as shown in the UI: the newest status of the run, and its curves. Filled by the session, read by panels.
 
 #include <cstdint>
 #include <functional>
@@ -74,8 +74,8 @@ struct OpenedRun {
 };
 
 /// The newest state of the run. Immutable, shared by pointer.
-struct TrainingSnapshot {
-    std::uint64_t serial = 0;  ///< incremented with every published snapshot
+struct RunStatus {
+    std::uint64_t serial = 0;  ///< incremented with every published status
     std::uint64_t run = 0;     ///< counted from 1; 0 before the first run
     bool from_file = false;    ///< resumed from a checkpoint
     std::string file;          ///< path that it was last saved to or opened from; "" for none
@@ -119,8 +119,8 @@ struct RunCurves {
 
 /// Owned by the session on the UI thread, so that drawing needs no lock.
 struct TrainingReport {
-    std::shared_ptr<const TrainingSnapshot> snapshot;  ///< never null
-    std::vector<RunCurves> runs;                       ///< oldest first, except that the last belongs to `snapshot`
+    std::shared_ptr<const RunStatus> status;  ///< never null
+    std::vector<RunCurves> runs;              ///< oldest first, except that the last belongs to `status`
 };
 
 }  // namespace attn::app
