@@ -39,7 +39,7 @@ std::vector<Request> requests(const StateRef& state, int layers) {
     std::vector<Request> all{{state, facet::Trace{}}};
     for (int layer = 0; layer < layers; ++layer)
         for (std::int64_t head = 0; head < kHeads; ++head)
-            all.push_back({state, facet::ChangedSlice{.stage = {Stage::Weights, layer}, .head = head, .change = {.times_moved = true}}});
+            all.push_back({state, facet::ChangedSlice{.stage = {Stage::Weights, layer}, .head = head, .change = {.norm_weighted = true}}});
     return all;
 }
 

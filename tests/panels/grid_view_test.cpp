@@ -173,7 +173,7 @@ TEST_F(Grid, ARejectedSearchLeavesTheMapsWhereTheyAre) {
 
 TEST_F(Grid, TheHeadingEndsBeforeTheSwitches) {
     open_grid("stories");
-    view.without_first_key = view.times_moved = true;
+    view.without_first_key = view.norm_weighted = true;
     constexpr std::string_view kTitle = "Weights × ‖v W_O‖ without the first key";
     float widest = 0;
     for (const float room : {2000.F, 400.F, 300.F, 120.F, 0.F}) {

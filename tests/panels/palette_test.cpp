@@ -147,7 +147,7 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
     run("leave out first key");
     EXPECT_TRUE(view.without_first_key);
     run("times value norm");
-    EXPECT_TRUE(view.times_moved);
+    EXPECT_TRUE(view.norm_weighted);
     run("gpt");
     EXPECT_EQ(session->document().preset, "gpt-tiny");
     run("light or dark");

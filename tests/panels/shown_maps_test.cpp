@@ -60,9 +60,9 @@ TEST_F(ShownMaps, TheFirstKeyIsLeftOutOfThePictureAlone) {
 TEST_F(ShownMaps, WeightsAreShownTimesWhatTheyMove) {
     open_example("causal-attention");
     const Matrix weights = matrices.stage(trace(), {Stage::Weights, 0}, 0, 1);
-    const auto norms = get(facet::MovedNorms{{Stage::Weights, 0}});
-    const Matrix moved = matrices.times_moved(weights, *norms, 0, 1);
-    EXPECT_TRUE(moved.is_moved);
+    const auto norms = get(facet::ValueNorms{{Stage::Weights, 0}});
+    const Matrix moved = matrices.norm_weighted(weights, *norms, 0, 1);
+    EXPECT_TRUE(moved.is_norm_weighted);
     const std::int64_t rows = moved.data.rows, cols = moved.data.cols;
     std::vector<float> numbers;
     float largest = 0;
@@ -74,7 +74,7 @@ TEST_F(ShownMaps, WeightsAreShownTimesWhatTheyMove) {
         }
     for (const View shown : {View::Heads, View::Grid}) {
         view.view = shown;
-        view.times_moved = true;
+        view.norm_weighted = true;
         canvas.calls.clear();
         frames(3, ui_frame);
         const auto call = std::find_if(canvas.calls.begin(), canvas.calls.end(), [&](const auto& one) {

@@ -108,7 +108,7 @@ TEST(ChangedSlice, WithoutTheFirstKeyTheRestOfARowSumsToOne) {
 
 TEST(ChangedSlice, WeightsAreMultipliedByTheNormOfTheirColumn) {
     const Numbers values = {1, 2, 3, 4}, norms = {10, 0.5F};
-    EXPECT_EQ(slice_times_moved({values.data(), 2, 2, 2}, norms.data()).values, Numbers({10, 1, 30, 2}));
+    EXPECT_EQ(norm_weighted_slice({values.data(), 2, 2, 2}, norms.data()).values, Numbers({10, 1, 30, 2}));
 }
 
 TEST(ChangedSlice, DifferencesTreatTheMaskAsTheStageDoes) {

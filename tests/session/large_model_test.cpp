@@ -416,8 +416,8 @@ TEST(LargeModel, DifferencesAndWeightsTimesWhatTheyMoveAreComputedInRows) {
     }
     EXPECT_GT(differs, 0);
     facet::MapRegion moved{weights, last};
-    moved.change.times_moved = true;
-    const auto lengths = sessions.whole.get(facet::MovedNorms{weights});
+    moved.change.norm_weighted = true;
+    const auto lengths = sessions.whole.get(facet::ValueNorms{weights});
     const auto times = only(sessions.tight, moved);
     for (std::int64_t s = 0; s < positions; ++s)
         EXPECT_EQ(times->numbers(head)[s], now.value(0, head, positions - 1, s) * (*lengths)(0, head, s)) << s;
@@ -435,7 +435,7 @@ TEST(LargeModel, ChangedSlicesAreThoseOfTheirNumbers) {
     const StageId weights{Stage::Weights, 1}, keys{Stage::K, 1};
     const Tensor<float>&now = all.find(weights)->value, &k = all.find(keys)->value;
     const std::int64_t positions = now.shape()[2].size, heads = all.config.num_heads;
-    const auto lengths = sessions.whole.get(facet::MovedNorms{weights});
+    const auto lengths = sessions.whole.get(facet::ValueNorms{weights});
     for (Session* session : {&sessions.whole, &sessions.tight}) {
         const StateRef& shown = session->states().shown;
         const Trace<float>& held = *session->snapshot()->trace;
@@ -453,7 +453,7 @@ TEST(LargeModel, ChangedSlicesAreThoseOfTheirNumbers) {
         facet::ChangedSlice rest{.stage = weights, .sequence = 1, .head = 2, .part = part};
         rest.change.without_first_key = true;
         const auto without_first = only(*session, rest);
-        rest.change.times_moved = true;
+        rest.change.norm_weighted = true;
         const auto both = only(*session, rest);
         double differs = 0;
         for (std::int64_t t = 0; t < positions; ++t)

@@ -279,7 +279,7 @@ TEST(OpenedModel, ThatBecomesShorterGivesNoFurtherNumbers) {
                                         session.compute(shown, facet::Gradients{}).problem,
                                         session.compute(shown, facet::Verification{}).problem,
                                         session.compute(shown, facet::NearTokens{Stack::Main, 3}).problem,
-                                        session.compute(shown, facet::MovedNorms::of(weights)).problem,
+                                        session.compute(shown, facet::ValueNorms::of(weights)).problem,
                                         session.compute(shown, facet::Statistics{.parameter = "token_embedding.weight"}).problem,
                                         session.compute(shown, facet::NextWords{}).problem};
     };

@@ -78,7 +78,7 @@ void add_many_heads(const C& context, std::vector<Action>& all) {
         "In Heads and Grid: shows what else sinks attend to.");
     all.back().also = "sink";
     add(
-        all, "Weights times value norm: on or off", "Heads", [](C& c) { c.view.times_moved = !c.view.times_moved; },
+        all, "Weights times value norm: on or off", "Heads", [](C& c) { c.view.norm_weighted = !c.view.norm_weighted; },
         "In Heads and Grid: weight × ‖v W_O‖.");
     all.back().also = "norm length";
     const bool cross = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;

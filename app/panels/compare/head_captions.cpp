@@ -71,7 +71,7 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
         std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
     if (best->value > 0.5) return caption(best->name, best->brief, best->value, best->color);
     // Of rescaled weights it is not the entropy.
-    const bool rescaled = (context.view.without_first_key || context.view.times_moved) &&
+    const bool rescaled = (context.view.without_first_key || context.view.norm_weighted) &&
                           (context.view.view == View::Heads || context.view.view == View::Grid) && !measure_words(context, weights).empty();
     return rescaled ? HeadCaption() : caption("entropy", "ent", score->entropy, colors.muted);
 }

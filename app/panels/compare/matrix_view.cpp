@@ -131,7 +131,8 @@ void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box
 
 HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
     if (matrix.is_gradient) return style_of(context, matrix);
-    if ((matrix.is_difference || matrix.is_moved) && options.reach > 0) return shown_style(context, matrix, options.stage, options.reach);
+    if ((matrix.is_difference || matrix.is_norm_weighted) && options.reach > 0)
+        return shown_style(context, matrix, options.stage, options.reach);
     if (options.comparing && matrix.is_side_a) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
     if (matrix.mean_of && !matrix.is_difference) return style_of(context, matrix, *matrix.mean_of);
@@ -296,7 +297,7 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     const float bottom = box.min.y + std::min(box.height(), context.px(400));
     const float numbers = color_bar(context.ui(), box.min, bottom, style, bar);
     // A manual range is meant for values, not for differences or gradients.
-    if (!result.is_difference && !result.is_gradient && !result.is_moved)
+    if (!result.is_difference && !result.is_gradient && !result.is_norm_weighted)
         drag_color_ends(context.ui(), "##ends", box.min, bottom, style, colors_of(context, result), bar);
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
     if (stats_x + context.px(80) >= box.max.x) return;

@@ -29,15 +29,15 @@ bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
 }
 
 facet::MapChange chosen_change(const PanelContext& context, const StageId& id, std::int64_t head) {
-    return {.without_first_key = leaves_out_first_key(context, id), .times_moved = shows_moved(context, id) && head != kMeanHead};
+    return {.without_first_key = leaves_out_first_key(context, id), .norm_weighted = shows_norm_weighted(context, id) && head != kMeanHead};
 }
 
 /// A map that is small enough to be changed in a frame.
 ChangedMap changed_here(PanelContext& context, const Matrix& values, const facet::MapChange& change, const StageId& id, std::int64_t head) {
     const Matrix shown = change.without_first_key ? context.matrices.without_first_key(values) : values;
-    if (!change.times_moved) return {shown, ""};
-    const auto norms = context.ask(facet::MovedNorms::of(id));
-    return {norms ? context.matrices.times_moved(shown, *norms, context.view.batch, head) : Matrix(), norms.problem};
+    if (!change.norm_weighted) return {shown, ""};
+    const auto norms = context.ask(facet::ValueNorms::of(id));
+    return {norms ? context.matrices.norm_weighted(shown, *norms, context.view.batch, head) : Matrix(), norms.problem};
 }
 
 ChangedMap changed_elsewhere(PanelContext& context, const Matrix& values, const facet::MapChange& change, const StageId& id,
@@ -51,7 +51,7 @@ ChangedMap changed_elsewhere(PanelContext& context, const Matrix& values, const 
                                                    .change = change});
     if (out.map.empty()) return out;
     if (change.without_first_key) mark_without_first_key(out.map);
-    if (change.times_moved) mark_moved(out.map);
+    if (change.norm_weighted) mark_norm_weighted(out.map);
     return out;
 }
 
@@ -87,8 +87,8 @@ Matrix compared_map(PanelContext& context, const Matrix& values, const StageId& 
 
 }  // namespace
 
-bool shows_moved(const PanelContext& context, const StageId& id) {
-    return context.view.times_moved && (to_self(id.stage) == Stage::Weights || to_self(id.stage) == Stage::Dropped) &&
+bool shows_norm_weighted(const PanelContext& context, const StageId& id) {
+    return context.view.norm_weighted && (to_self(id.stage) == Stage::Weights || to_self(id.stage) == Stage::Dropped) &&
            !context.view.compare.on() && !shows_gradients(context);
 }
 
@@ -113,7 +113,7 @@ namespace {
 
 /// The end of the range for weights of a long text times what they move, where a few large ones, usually at the first key, would leave all
 /// others without colour.
-float most_of_moved(const TensorStatistics& statistics) {
+float most_of_norm_weighted(const TensorStatistics& statistics) {
     constexpr double kDeviations = 10;
     return static_cast<float>(statistics.mean + kDeviations * statistics.deviation);
 }
@@ -135,7 +135,7 @@ float reach_of_gradients(const PanelContext& context, Stage stage) {
 float shown_reach(PanelContext& context, Stage stage) {
     if (shows_gradients(context)) return context.view.view == View::Grid ? reach_of_gradients(context, stage) : 0;
     float reach = 0;
-    const bool moved = shows_moved(context, {stage, 0});
+    const bool moved = shows_norm_weighted(context, {stage, 0});
     if (!shows_difference(context) && !moved) return reach;
     for (const PlanNode& node : context.trace().plan->nodes()) {
         const bool looked_at = context.view.view == View::Grid || node.id.layer == context.view.stage.layer;
@@ -145,7 +145,7 @@ float shown_reach(PanelContext& context, Stage stage) {
             if (map.empty()) continue;
             const TensorStatistics& statistics = context.matrices.statistics(map);
             const float largest = std::max(std::abs(statistics.min), std::abs(statistics.max));
-            reach = std::max(reach, moved && keys_of(map) > kManyKeys ? std::min(largest, most_of_moved(statistics)) : largest);
+            reach = std::max(reach, moved && keys_of(map) > kManyKeys ? std::min(largest, most_of_norm_weighted(statistics)) : largest);
         }
     }
     return reach;
@@ -153,7 +153,7 @@ float shown_reach(PanelContext& context, Stage stage) {
 
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach) {
     if (matrix.is_gradient && reach <= 0) return style_of(context, matrix);
-    if (matrix.is_moved) {
+    if (matrix.is_norm_weighted) {
         ColorOptions options = context.view.probability_colors;
         if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
         HeatmapStyle style = resolve_style(options, true, 0, reach);
@@ -167,7 +167,8 @@ HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const Stag
 }
 
 std::string measure_words(const PanelContext& context, const StageId& id) {
-    return std::string(shows_moved(context, id) ? " × ‖v W_O‖" : "") + (leaves_out_first_key(context, id) ? " without the first key" : "");
+    return std::string(shows_norm_weighted(context, id) ? " × ‖v W_O‖" : "") +
+           (leaves_out_first_key(context, id) ? " without the first key" : "");
 }
 
 std::string shown_title(PanelContext& context, const StageId& id) {

@@ -10,8 +10,8 @@ namespace attn::app {
 
 /// The slice of a recorded stage for a head; empty if the trace does not contain it.
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head);
-/// Whether maps of this stage show weights multiplied by the norm of what they move.
-bool shows_moved(const PanelContext& context, const StageId& id);
+/// Whether maps of this stage show norm-weighted attention: weights times the norm of what they weigh.
+bool shows_norm_weighted(const PanelContext& context, const StageId& id);
 /// Stands in the place of a map that is being computed.
 void draw_awaited(const PanelContext& context, ImVec2 min, ImVec2 max);
 /// The largest magnitude over all heads, and in Grid over all layers, if differences, multiplied weights or, in Grid, gradients are shown;

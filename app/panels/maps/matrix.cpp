@@ -35,7 +35,7 @@ enum Variant : std::uint64_t {
     kHeadMean,
     kTotal,
     kWithoutFirst,
-    kTimesMoved,
+    kNormWeighted,
     kReduced,
     kRegion,
     kSlice
@@ -45,10 +45,10 @@ enum Variant : std::uint64_t {
 
 void mark_without_first_key(Matrix& weights) { weights.name += " without the first key"; }
 
-void mark_moved(Matrix& weights) {
+void mark_norm_weighted(Matrix& weights) {
     weights.name += " × value norm";
     weights.symbol += " ‖v W_O‖";
-    weights.is_moved = true;
+    weights.is_norm_weighted = true;
 }
 
 void mark_difference(Matrix& now) {
@@ -189,7 +189,7 @@ std::uint64_t MatrixStore::key_of(const LargeMap& map) const {
     // Based on names rather than addresses, because regions are reallocated while their numbers stay the same.
     const facet::MapChange& change = map.change;
     std::uint64_t key = mix(mix_text(mix(serial_, kRegion), tensor_name(map.stage)), static_cast<std::uint64_t>(map.head));
-    key = mix(mix(key, change.without_first_key ? 1 : 0), change.times_moved ? 1 : 0);
+    key = mix(mix(key, change.without_first_key ? 1 : 0), change.norm_weighted ? 1 : 0);
     if (change.minus != nullptr)
         key = mix(mix_text(key, tensor_name(change.minus_stage)), static_cast<std::uint64_t>(change.minus_head.value_or(-1)));
     for (const StateRef& state : {map.state, change.minus}) key = mix(key, reinterpret_cast<std::uintptr_t>(state.get()));
@@ -453,13 +453,13 @@ Matrix MatrixStore::without_first_key(const Matrix& weights) {
     return out;
 }
 
-Matrix MatrixStore::times_moved(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head) {
+Matrix MatrixStore::norm_weighted(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head) {
     if (weights.large) return {};
-    const std::uint64_t key = mix(mix(weights.data.key, kTimesMoved), reinterpret_cast<std::uintptr_t>(norms.data()));
+    const std::uint64_t key = mix(mix(weights.data.key, kNormWeighted), reinterpret_cast<std::uintptr_t>(norms.data()));
     const auto [it, fresh] = changed_.try_emplace(key);
-    if (fresh) it->second = slice_times_moved(grid_of(weights.data), norms_of_head(norms, batch, head));
+    if (fresh) it->second = norm_weighted_slice(grid_of(weights.data), norms_of_head(norms, batch, head));
     Matrix out = with_numbers(weights, key, it->second);
-    mark_moved(out);
+    mark_norm_weighted(out);
     return out;
 }
 

@@ -60,7 +60,7 @@ struct Matrix {
     bool is_difference = false;        ///< difference of two states
     bool is_of_weights = false;        ///< with is_difference: of weights or probabilities
     bool is_changed = false;           ///< the numbers are not those of the stage, but computed from them; see MatrixStore::with_slice()
-    bool is_moved = false;             ///< weights multiplied by the norm of what they move
+    bool is_norm_weighted = false;     ///< weights times the norms of what they weigh, see value_norms()
     bool is_side_a = false;            ///< state A of a comparison, drawn beside B
     bool is_transposed = false;        ///< rows and columns are exchanged
     std::optional<StageId> mean_of{};  ///< the mean over the heads of this map
@@ -77,7 +77,7 @@ struct Matrix {
 
 /// Set the fields that say what was done with the numbers.
 void mark_without_first_key(Matrix& weights);
-void mark_moved(Matrix& weights);
+void mark_norm_weighted(Matrix& weights);
 void mark_difference(Matrix& now);
 
 /// A place for the sums of a matrix's rows, and for a token-to-token map that `symbol` names; without numbers.
@@ -127,8 +127,8 @@ public:
     Matrix with_slice(const Matrix& matrix, std::shared_ptr<const ChangedSlice> numbers);
     /// See slice_without_first_key(); for small matrices.
     Matrix without_first_key(const Matrix& weights);
-    /// See slice_times_moved(); for small matrices. `norms` are moved_norms() [B,H,S] of the stage.
-    Matrix times_moved(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head);
+    /// See norm_weighted_slice(); for small matrices. `norms` are value_norms() [B,H,S] of the stage.
+    Matrix norm_weighted(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head);
     /// The tokens of a sequence as one-hot rows, [T,V].
     Matrix one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch);
     /// See slice_difference(); for small matrices. Empty if the shapes differ.

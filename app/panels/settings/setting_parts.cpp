@@ -107,7 +107,7 @@ void draw_measure(PanelContext& context) {
                {.tooltip = "Heads with nothing to do put their weight on the first key, called a sink, which hides what else they attend "
                            "to. The maps leave this weight out and rescale the others to sum to 1. Nothing else changes.",
                 .disabled = unused});
-    toggle_row(ui, "Times value norm", context.view.times_moved, "weight × ‖v W_O‖, in the picture only",
+    toggle_row(ui, "Times value norm", context.view.norm_weighted, "weight × ‖v W_O‖, in the picture only",
                {.tooltip = "A large weight on a value near zero has no effect. The maps multiply every weight by the norm of what its "
                            "value adds to the residual stream through W_O (Kobayashi et al., 2020). Nothing else changes.",
                 .disabled = unused});

@@ -47,7 +47,7 @@ std::string find_heads_value(const PanelContext& context) {
 std::string measure_value(const PanelContext& context) {
     std::vector<std::string> words;
     if (context.view.without_first_key) words.emplace_back("no first key");
-    if (context.view.times_moved) words.emplace_back("× norm");
+    if (context.view.norm_weighted) words.emplace_back("× norm");
     return words.empty() ? "as computed" : listed(words);
 }
 

@@ -130,7 +130,7 @@ struct ViewState {
     PrecisionView precision;
     GridView grid;
 
-    bool times_moved = false;        ///< maps of attention weights of many heads: multiply by the norm of what each head moves
+    bool norm_weighted = false;      ///< maps of attention weights of many heads: multiply by the norm of what each head moves
     bool without_first_key = false;  ///< maps of attention weights of many heads: leave out the first key and rescale the rest
     std::string sort_heads_by;       ///< "" = by layer and head; otherwise the name of a pattern
     TextEdit text;                   ///< editor of the shown sequence

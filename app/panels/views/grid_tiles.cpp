@@ -95,7 +95,7 @@ void tile_tooltip(PanelContext& context, const GridTile& tile, const Matrix& mat
 bool shows_mean(const PanelContext& context) {
     const Stage stage = context.view.heads_stage;
     return has_head_mean(stage) && context.trace().config.num_heads > 1 && context.view.sort_heads_by.empty() &&
-           !shows_gradients(context) && !shows_moved(context, {stage, 0});
+           !shows_gradients(context) && !shows_norm_weighted(context, {stage, 0});
 }
 
 std::vector<GridTile> grid_tiles(const PanelContext& context) {

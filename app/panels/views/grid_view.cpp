@@ -28,7 +28,7 @@ constexpr float kGridBarHeight = 320, kGridColorLine = 260;
 bool has_one_range(const PanelContext& context, const Matrix& matrix, float reach) {
     if (matrix.empty()) return has_probabilities(context.view.stage.stage) || context.view.compare.on();  // it is being computed
     if (matrix.is_gradient) return reach > 0;
-    return matrix.content == Content::Probability || matrix.is_difference || matrix.is_moved;
+    return matrix.content == Content::Probability || matrix.is_difference || matrix.is_norm_weighted;
 }
 
 void draw_bar(PanelContext& context, const Matrix& matrix, float reach, ImVec2 at, float height) {

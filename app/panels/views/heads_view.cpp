@@ -167,7 +167,7 @@ void draw_heads_view(PanelContext& context) {
     const Shape shape = context.trace().shape_of(id);
     const std::int64_t heads = shape[1].size;
     const std::int64_t tiles =
-        heads > 1 && has_head_mean(id.stage) && !shows_moved(context, id) && !shows_gradients(context) ? heads + 1 : heads;
+        heads > 1 && has_head_mean(id.stage) && !shows_norm_weighted(context, id) && !shows_gradients(context) ? heads + 1 : heads;
     const float aspect =
         std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
     const float longest = text_width(fonts.strong, fmt::format("head {}", heads - 1));

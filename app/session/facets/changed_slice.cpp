@@ -57,7 +57,7 @@ ChangedSlice slice_without_first_key(const NumberGrid& weights) {
     return counted(std::move(slice), weights);
 }
 
-ChangedSlice slice_times_moved(const NumberGrid& weights, const float* norms) {
+ChangedSlice norm_weighted_slice(const NumberGrid& weights, const float* norms) {
     ChangedSlice slice = empty_slice(weights);
     if (weights.keep != nullptr) slice.keep.assign(weights.keep, weights.keep + slice.values.size());
     std::size_t at = 0;

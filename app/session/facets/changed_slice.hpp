@@ -26,8 +26,8 @@ inline bool has_probabilities(Stage stage) { return is_probability(stage) || to_
 /// Weights with the first key masked and the rest of each row divided by its sum. Rows without other weights become 0.
 ChangedSlice slice_without_first_key(const NumberGrid& weights);
 /// Weights multiplied by the norm of what each of them moves, one per column.
-ChangedSlice slice_times_moved(const NumberGrid& weights, const float* norms);
-/// The norms of a head in moved_norms(), [B,H,S].
+ChangedSlice norm_weighted_slice(const NumberGrid& weights, const float* norms);
+/// The norms of a head in value_norms(), [B,H,S].
 const float* norms_of_head(const Tensor<float>& norms, std::int64_t sequence, std::int64_t head);
 /// now - before, cell by cell; the grids have equal shapes. Where only one of them is masked, its value counts as 0 in probabilities, and
 /// the result is masked otherwise.

@@ -4,8 +4,8 @@
 
 #include "app/session/facets/snapshot.hpp"
 #include "app/session/states/part_looked_at.hpp"
-#include "engine/model/moved_norms.hpp"
 #include "engine/model/text_rules.hpp"
+#include "engine/model/value_norms.hpp"
 
 namespace attn::app {
 namespace {
@@ -22,7 +22,7 @@ std::optional<ReadStage> read_stage(const Facet& facet) {
     if (explanation != nullptr && explanation->cell.parameter.empty())
         return ReadStage{explanation->cell.stage, explanation->head, explanation->in_rows ? MapsWanted::Reduced : MapsWanted::Numbers};
     if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) return ReadStage{mean->stage};
-    if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) return ReadStage{values_of(moved->weights), {}, MapsWanted::Reduced};
+    if (const auto* moved = std::get_if<facet::ValueNorms>(&facet)) return ReadStage{values_of(moved->weights), {}, MapsWanted::Reduced};
     const auto* statistics = std::get_if<facet::Statistics>(&facet);
     if (statistics != nullptr && !statistics->head && !statistics->part && statistics->parameter.empty())
         return ReadStage{statistics->stage};
@@ -103,8 +103,8 @@ std::vector<Request> needs_of_map(const StateRef& state, const facet::MapRegion&
     if (map.change.minus != nullptr) needs.push_back({map.change.minus, facet::Trace{}});
     if (map.change != facet::MapChange{}) need_part(state, map.stage);
     if (map.change.minus != nullptr) need_part(map.change.minus, map.change.minus_stage);
-    if (!map.change.times_moved) return needs;
-    const facet::MovedNorms moved = facet::MovedNorms::of(map.stage);
+    if (!map.change.norm_weighted) return needs;
+    const facet::ValueNorms moved = facet::ValueNorms::of(map.stage);
     if (const auto snapshot = known_snapshot(state, results))
         if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({state, *part});
     needs.push_back({state, moved});
@@ -119,7 +119,7 @@ std::vector<Request> needs_of_slice(const StateRef& state, const facet::ChangedS
     };
     need_part(state, slice.part);
     if (slice.head < 0) needs.push_back({state, facet::HeadMean{slice.stage, slice.part}});
-    if (slice.change.times_moved) needs.push_back({state, facet::MovedNorms::of(slice.stage)});
+    if (slice.change.norm_weighted) needs.push_back({state, facet::ValueNorms::of(slice.stage)});
     const StateRef& other = slice.change.minus;
     if (other == nullptr) return needs;
     if (other != state) needs.push_back({other, facet::Trace{}});

@@ -37,11 +37,11 @@
 #include "engine/model/changed_map.hpp"
 #include "engine/model/continued_outline.hpp"
 #include "engine/model/knock_out.hpp"
-#include "engine/model/moved_norms.hpp"
 #include "engine/model/near_rows.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/replaced_parts.hpp"
 #include "engine/model/text_rules.hpp"
+#include "engine/model/value_norms.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
@@ -180,7 +180,7 @@ struct FacetMaker::Make {
     ReducedMap changed_map(const facet::MapRegion& facet) const {
         attn::MapChange change;
         change.without_first_key = facet.change.without_first_key;
-        if (facet.change.times_moved) change.norms = work.results.find(state, facet::MovedNorms::of(facet.stage)).value.get();
+        if (facet.change.norm_weighted) change.norms = work.results.find(state, facet::ValueNorms::of(facet.stage)).value.get();
         if (const StateRef& other = facet.change.minus; other != nullptr) {
             const StageId& id = facet.change.minus_stage;
             change.minus.emplace(MapOfOutline{*snapshot_of(other).trace, id, part_with_queries(other, id)});
@@ -210,12 +210,12 @@ struct FacetMaker::Make {
             return slice_difference(grid, other, has_probabilities(facet.stage.stage));
         }
         const auto moved = [&](const NumberGrid& weights) {
-            const auto norms = work.results.find(state, facet::MovedNorms::of(facet.stage));
-            return slice_times_moved(weights, norms_of_head(*norms, facet.sequence, facet.head));
+            const auto norms = work.results.find(state, facet::ValueNorms::of(facet.stage));
+            return norm_weighted_slice(weights, norms_of_head(*norms, facet.sequence, facet.head));
         };
         if (!facet.change.without_first_key) return moved(grid);
         ChangedSlice rest = slice_without_first_key(grid);
-        return facet.change.times_moved ? moved({rest.values.data(), grid.rows, grid.cols, grid.cols, rest.keep.data()}) : rest;
+        return facet.change.norm_weighted ? moved({rest.values.data(), grid.rows, grid.cols, grid.cols, rest.keep.data()}) : rest;
     }
 
     std::int64_t positions_of(const StateRef& of, Stack stack) const {
@@ -324,7 +324,7 @@ struct FacetMaker::Make {
         if (stage == nullptr) throw Error("this model has no stage " + tensor_name(facet.stage));
         return value(head_mean(*stage));
     }
-    FacetValue operator()(const facet::MovedNorms& facet) const { return value(moved_norms(trace_for(facet), facet.weights)); }
+    FacetValue operator()(const facet::ValueNorms& facet) const { return value(value_norms(trace_for(facet), facet.weights)); }
     FacetValue operator()(const facet::Statistics& facet) const {
         if (!facet.parameter.empty()) return value(statistics_of_parameter(facet));
         if (facet.head && *facet.head < 0) {

@@ -109,7 +109,7 @@ struct Inside {
 
 /// How a slice is transformed before it is drawn; see attn::MapChange and ChangedSlice.
 struct MapChange {
-    bool without_first_key = false, times_moved = false;
+    bool without_first_key = false, norm_weighted = false;
     StateRef minus{};  ///< subtract this state's map; null: subtract nothing
     StageId minus_stage{};
     std::optional<std::int64_t> minus_head{};
@@ -281,14 +281,14 @@ struct HeadMean {
     bool operator==(const HeadMean&) const = default;
 };
 
-/// The norm of what each head would add from each key at a weight of 1, [B,H,S]; see moved_norms().
-struct MovedNorms {
+/// The norm of what each head would add from each key at a weight of 1, [B,H,S]; see value_norms().
+struct ValueNorms {
     using Value = Tensor<float>;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     StageId weights;
     /// For the attention that a map belongs to.
-    static MovedNorms of(StageId map) { return {weights_of(map)}; }
-    bool operator==(const MovedNorms&) const = default;
+    static ValueNorms of(StageId map) { return {weights_of(map)}; }
+    bool operator==(const ValueNorms&) const = default;
 };
 
 /// Statistics of the numbers of a stage or a parameter, or of the loss gradients with respect to them.
@@ -383,7 +383,7 @@ struct Dump {
 using Facet =
     std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
                  facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::FirstDifference,
-                 facet::Explanation, facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice,
+                 facet::Explanation, facet::HeadMean, facet::ValueNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice,
                  facet::StrongCells, facet::TotalsSlice, facet::RolloutTerms, facet::TokenPath, facet::OtherTokens, facet::NearTokens,
                  facet::FoundTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 

@@ -1,4 +1,4 @@
-#include "engine/model/moved_norms.hpp"
+#include "engine/model/value_norms.hpp"
 
 #include "engine/ops/linear.hpp"
 #include "engine/plan/plan.hpp"
@@ -9,7 +9,7 @@ namespace attn {
 
 StageId values_of(const StageId& weights) { return of_same_attention(weights, Stage::V); }
 
-Tensor<float> moved_norms(const Trace<float>& trace, const StageId& weights) {
+Tensor<float> value_norms(const Trace<float>& trace, const StageId& weights) {
     if (to_self(weights.stage) != Stage::Weights) throw Error(tensor_name(weights) + " are not attention weights");
     const RecordedStage<float>* values = trace.find(values_of(weights));
     if (values == nullptr) throw Error("the trace has no " + tensor_name(values_of(weights)));

@@ -1,5 +1,6 @@
 #pragma once
-/// How much a head moves from each key. The weight alone does not tell, because the vector it multiplies may be close to zero.
+/// The norms of norm-weighted attention. A weight alone does not tell how much a head adds from a key, because the vector that it
+/// multiplies may be close to zero.
 
 #include "engine/plan/stage.hpp"
 #include "engine/trace/trace.hpp"
@@ -11,7 +12,7 @@ namespace attn {
 /// W_O.
 ///   weights: an attention's weights stage; the trace must have its values [B,G,S,D]  ->  [B,H,S]
 /// Throws Error for any other stage, or if the values are not recorded.
-Tensor<float> moved_norms(const Trace<float>& trace, const StageId& weights);
+Tensor<float> value_norms(const Trace<float>& trace, const StageId& weights);
 
 /// The values stage that belongs to a weights stage.
 StageId values_of(const StageId& weights);

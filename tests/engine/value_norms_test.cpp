@@ -1,6 +1,6 @@
 /// The norms of what heads move, against plain loops.
 
-#include "engine/model/moved_norms.hpp"
+#include "engine/model/value_norms.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace attn {
 namespace {
 
-TEST(MovedNorms, AreTheLengthsOfWhatIsMoved) {
+TEST(ValueNorms, AreTheLengthsOfWhatIsMoved) {
     std::size_t checked = 0, without = 0;
     for (unsigned seed = 0; seed < 80; ++seed) {
         const testing_support::RandomModel model(seed, seed % 2 == 1);
@@ -21,7 +21,7 @@ TEST(MovedNorms, AreTheLengthsOfWhatIsMoved) {
         for (const RecordedStage<float>& stage : trace.stages) {
             if (to_self(stage.id.stage) != Stage::Weights) continue;
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << tensor_name(stage.id));
-            const Tensor<float> norms = moved_norms(trace, stage.id);
+            const Tensor<float> norms = value_norms(trace, stage.id);
             const Tensor<float>& v = trace.find(values_of(stage.id))->value;
             const Shape& shape = v.shape();
             const std::int64_t sharing = trace.config.num_heads / shape[1].size, width = shape[3].size;
@@ -53,11 +53,11 @@ TEST(MovedNorms, AreTheLengthsOfWhatIsMoved) {
     EXPECT_GT(without, 0U) << "models without W_O were among them";
 }
 
-TEST(MovedNorms, AreOfWeightsAlone) {
+TEST(ValueNorms, AreOfWeightsAlone) {
     const testing_support::RandomModel model(3);
     const Trace<float> trace = model.trace<float>();
-    EXPECT_THROW(moved_norms(trace, {Stage::Scores, 0}), Error);
-    EXPECT_THROW(moved_norms(trace, {Stage::Weights, 99}), Error);
+    EXPECT_THROW(value_norms(trace, {Stage::Scores, 0}), Error);
+    EXPECT_THROW(value_norms(trace, {Stage::Weights, 99}), Error);
 }
 
 }  // namespace
