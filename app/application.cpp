@@ -280,7 +280,7 @@ bool Application::takes_too_long(const Request& request) const {
     return products_to_check(*snapshot->trace, *check->part) > kMostProducts;
 }
 
-void Application::draw(Frame& frame) {
+void Application::catch_up(Frame& frame) {
     if (first_frame_) {
         recall(frame.settings, view_);
         session_.apply({command::SetHistoryBudget{view_.train.history_mib}, ""});
@@ -295,16 +295,39 @@ void Application::draw(Frame& frame) {
         follow_files(frame);
         follow_desktop_dialog();
     }
-    const Session::Shown now_shown = session_.shown();
-    const std::shared_ptr<const Snapshot>& snapshot = now_shown.snapshot;
-    if (first_look_ && snapshot->trace != nullptr) {
+}
+
+void Application::begin_with(const Snapshot& snapshot) {
+    if (first_look_ && snapshot.trace != nullptr) {
         first_look_ = false;
-        if (view_.locked.empty()) select_opening_cell(view_, session_.document(), *snapshot);
+        if (view_.locked.empty()) select_opening_cell(view_, session_.document(), snapshot);
     }
     if (lesson_ != nullptr) {
         app::open_lesson(view_, session_.document(), std::exchange(lesson_, nullptr), lesson_step_);
         if (lesson_answer_) answer_lesson_question(view_, lesson_answer_);
     }
+}
+
+void Application::follow_user(Frame& frame, PanelContext& context) {
+    CommandSink& commands = context.commands;
+    frame.quit = view_.files.closing == Closing::Now;
+    if (view_.files.closing == Closing::Saving || view_.files.restore != RestoreAnswer::None) frame.redraw_after = 0;
+    for (const std::string& file : frame.dropped_files)
+        if (!take_dropped(context, file)) commands.push_back({command::OpenFile{file}, ""});
+    for (const Command& command : commands) session_.apply(command);
+    order_picture(frame);
+
+    remember(view_, frame.settings);
+    remember(view_.lesson.open() ? *view_.lesson.document_before : session_.document(), frame.settings);
+    if (!commands.empty() || view_.files.desktop.question) frame.redraw_after = 0;
+    frame.redraw_after = std::min(frame.redraw_after, seconds_at_rest(view_, frame.time));
+}
+
+void Application::draw(Frame& frame) {
+    catch_up(frame);
+    const Session::Shown now_shown = session_.shown();
+    const std::shared_ptr<const Snapshot>& snapshot = now_shown.snapshot;
+    begin_with(*snapshot);
 
     CommandSink commands;
     Inquiry::Wait wait;
@@ -352,17 +375,7 @@ void Application::draw(Frame& frame) {
     matrices_.keep(tensors_);
     if (frame.for_picture) return;
     session_.want(inquiry.wanted());
-    frame.quit = view_.files.closing == Closing::Now;
-    if (view_.files.closing == Closing::Saving || view_.files.restore != RestoreAnswer::None) frame.redraw_after = 0;
-    for (const std::string& file : frame.dropped_files)
-        if (!take_dropped(context, file)) commands.push_back({command::OpenFile{file}, ""});
-    for (const Command& command : commands) session_.apply(command);
-    order_picture(frame);
-
-    remember(view_, frame.settings);
-    remember(view_.lesson.open() ? *view_.lesson.document_before : session_.document(), frame.settings);
-    if (!commands.empty() || view_.files.desktop.question) frame.redraw_after = 0;
-    frame.redraw_after = std::min(frame.redraw_after, seconds_at_rest(view_, frame.time));
+    follow_user(frame, context);
     hold_for_numbers(frame);
     if (session_.shows_document() && session_.snapshot() == snapshot) frame.on_screen = [this] { session_.drawn(); };
 }

@@ -78,6 +78,12 @@ private:
     WouldBeLost would_be_lost() const;
     /// Whether pictures do not wait for a request.
     bool takes_too_long(const Request& request) const;
+    /// Brings in what the settings, the session, files and the desktop have for this frame.
+    void catch_up(Frame& frame);
+    /// Selects a cell of the first numbers, and opens the lesson that was asked for.
+    void begin_with(const Snapshot& snapshot);
+    /// Carries out what the user did in the frame.
+    void follow_user(Frame& frame, PanelContext& context);
     /// Applies what the file worker has done since the last frame.
     void follow_files(Frame& frame);
     /// Passes requests to the desktop's dialog and its answers back.

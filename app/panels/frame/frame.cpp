@@ -210,6 +210,21 @@ void forget_comparison_of_other_models(PanelContext& context) {
     view.last = nullptr;
 }
 
+/// A window as large as the display, without anything of its own.
+void begin_whole_window(ImVec2 size) {
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize(size);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+    // No background: the framebuffer is already cleared to this colour, and filling it again would cost as much as everything else.
+    ImGui::Begin("##attnscope", nullptr,
+                 ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_NoSavedSettings);
+    ImGui::PopStyleVar(3);
+}
+
 }  // namespace
 
 double seconds_at_rest(const ViewState& view, double now) {
@@ -252,17 +267,7 @@ void draw_frame(PanelContext& context) {
     view.hovered.clear();
 
     const ImVec2 size = ImGui::GetIO().DisplaySize;
-    ImGui::SetNextWindowPos({0, 0});
-    ImGui::SetNextWindowSize(size);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
-    // No background: the framebuffer is already cleared to this colour, and filling it again would cost as much as everything else.
-    ImGui::Begin("##attnscope", nullptr,
-                 ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav |
-                     ImGuiWindowFlags_NoSavedSettings);
-    ImGui::PopStyleVar(3);
+    begin_whole_window(size);
 
     FrameNeeds needs{.panes = view.panes};
     needs.next_row = view.panes.only_centre ? 0 : next_row_height(context, size.y);

@@ -91,6 +91,20 @@ void draw_write_button(PanelContext& context, ImVec2 at) {
         toggle_writing(context);
 }
 
+void draw_temperature(PanelContext& context, ImVec2 at) {
+    ImGui::SetCursorScreenPos(at);
+    ImGui::BeginChild("##next_temperature", {context.px(kTemperature), context.px(40)}, false,
+                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav |
+                          ImGuiWindowFlags_NoBackground);
+    SamplingSettings sampling = context.document.sampling;
+    const Edited edited =
+        slider_row(context.ui(), "temperature##next", sampling.temperature,
+                   {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "Below 1 favours the likeliest words, above 1 the others."}});
+    if (edited) emit_sampling(context, sampling, "temperature");
+    close_gesture(context, edited);
+    ImGui::EndChild();
+}
+
 }  // namespace
 
 float next_row_height(const PanelContext& context, float window_height) {
@@ -136,17 +150,7 @@ void draw_next_row(PanelContext& context) {
                                   end - x));
     const float slider = end - context.px(kWriteButton + 12 + kTemperature), right = slider - context.px(16);
     draw_write_button(context, {end - context.px(kWriteButton), y + context.px(1)});
-    ImGui::SetCursorScreenPos({slider, y - context.px(3)});
-    ImGui::BeginChild("##next_temperature", {context.px(kTemperature), context.px(40)}, false,
-                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav |
-                          ImGuiWindowFlags_NoBackground);
-    SamplingSettings sampling = context.document.sampling;
-    const Edited edited =
-        slider_row(ui, "temperature##next", sampling.temperature,
-                   {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "Below 1 favours the likeliest words, above 1 the others."}});
-    if (edited) emit_sampling(context, sampling, "temperature");
-    close_gesture(context, edited);
-    ImGui::EndChild();
+    draw_temperature(context, {slider, y - context.px(3)});
     const auto [words, changed, acts, problem] = shown_next_words(context);
     if (words != nullptr) context.view.drawn.next_words = {context.states.shown, acts};
     if (words == nullptr) {

@@ -179,6 +179,45 @@ Badge badge_of(const PanelContext& context) {
             table};
 }
 
+/// From the right edge: help, theme, redo and undo. Returns where they begin.
+float draw_buttons(PanelContext& context, float right, float top) {
+    const Ui ui = context.ui();
+    float x = right;
+    const auto right_button = [&](const char* label, Icon icon, std::string_view tooltip, bool enabled = true) {
+        x -= context.px(kButton);
+        place(x, top + context.px(9));
+        return button(
+            ui, label,
+            {.look = ButtonLook::Flat, .width = 32, .icon = icon, .notes = {.tooltip = tooltip, .disabled = enabled ? "" : tooltip}});
+    };
+    if (right_button("##help", Icon::Help, "Keys and hints (?)")) context.view.help = !context.view.help;
+    if (right_button("##theme", context.view.dark ? Icon::Sun : Icon::Moon, context.view.dark ? "Light theme (L)" : "Dark theme (L)"))
+        context.view.dark = !context.view.dark;
+    const auto of = [](std::string_view part) { return part.empty() ? std::string() : fmt::format(" {}", part); };
+    if (right_button("##redo", Icon::Redo, fmt::format("Redo{} (Ctrl+Y)", of(context.redone_part)), context.can_redo))
+        context.commands.push_back({command::Redo{}, ""});
+    if (right_button("##undo", Icon::Undo, fmt::format("Undo{} (Ctrl+Z)", of(context.undone_part)), context.can_undo))
+        context.commands.push_back({command::Undo{}, ""});
+    return x;
+}
+
+/// The badge that says whether the numbers are verified, before `right`. On a narrow window its number is dropped, then its text, then the
+/// badge, before it overlaps what ends at `left`.
+void draw_badge(PanelContext& context, float left, float right, float top) {
+    Badge badge = badge_of(context);
+    context.view.drawn.verified = badge.spot == context.theme.colors.good;
+    const auto badge_width = [&] {
+        return context.px(40) + text_width(context.theme.fonts.label, badge.text) +
+               text_width(context.theme.fonts.mono_small, badge.detail);
+    };
+    const float room = right - context.px(12) - left;
+    if (badge_width() > room) badge.detail.clear();
+    if (badge_width() > room && badge.text.ends_with(kVerified)) badge.text = kVerified;
+    if (badge_width() > room) badge.text.clear();
+    place(right - badge_width() - context.px(6), top + context.px(9));
+    if (badge_width() <= room) status_badge(context.ui(), "##verified", badge.spot, badge.text, badge.detail, badge.tooltip);
+}
+
 }  // namespace
 
 void draw_top_bar(PanelContext& context) {
@@ -215,38 +254,7 @@ void draw_top_bar(PanelContext& context) {
     if (tabs(ui, "##views", titles, view, kBarHeight, tooltips, tabs_room, static_cast<std::size_t>(View::Train)))
         context.view.view = static_cast<View>(view);
 
-    // From the right: help, theme, redo, undo, badge.
-    float x = origin.x + width;
-    const auto right_button = [&](const char* label, Icon icon, std::string_view tooltip, bool enabled = true) {
-        x -= context.px(kButton);
-        place(x, origin.y + context.px(9));
-        return button(
-            ui, label,
-            {.look = ButtonLook::Flat, .width = 32, .icon = icon, .notes = {.tooltip = tooltip, .disabled = enabled ? "" : tooltip}});
-    };
-    if (right_button("##help", Icon::Help, "Keys and hints (?)")) context.view.help = !context.view.help;
-    if (right_button("##theme", context.view.dark ? Icon::Sun : Icon::Moon, context.view.dark ? "Light theme (L)" : "Dark theme (L)"))
-        context.view.dark = !context.view.dark;
-    const auto of = [](std::string_view part) { return part.empty() ? std::string() : fmt::format(" {}", part); };
-    if (right_button("##redo", Icon::Redo, fmt::format("Redo{} (Ctrl+Y)", of(context.redone_part)), context.can_redo))
-        context.commands.push_back({command::Redo{}, ""});
-    if (right_button("##undo", Icon::Undo, fmt::format("Undo{} (Ctrl+Z)", of(context.undone_part)), context.can_undo))
-        context.commands.push_back({command::Undo{}, ""});
-
-    // On a narrow window, drop the badge's number, then its text, then the badge before anything overlaps.
-    Badge badge = badge_of(context);
-    context.view.drawn.verified = badge.spot == context.theme.colors.good;
-    const auto badge_width = [&] {
-        return context.px(40) + text_width(context.theme.fonts.label, badge.text) +
-               text_width(context.theme.fonts.mono_small, badge.detail);
-    };
-    const float room = x - context.px(12) - tabs_right;
-    if (badge_width() > room) badge.detail.clear();
-    if (badge_width() > room && badge.text.ends_with(kVerified)) badge.text = kVerified;
-    if (badge_width() > room) badge.text.clear();
-    place(x - badge_width() - context.px(6), origin.y + context.px(9));
-    if (badge_width() <= room) status_badge(ui, "##verified", badge.spot, badge.text, badge.detail, badge.tooltip);
-
+    draw_badge(context, tabs_right, draw_buttons(context, origin.x + width, origin.y), origin.y);
     ImGui::GetWindowDrawList()->AddLine({0, origin.y + context.px(kBarHeight) - 1},
                                         {origin.x + width + context.px(18), origin.y + context.px(kBarHeight) - 1},
                                         context.theme.colors.line);

@@ -1,4 +1,4 @@
-#include "app/panels/views/grid_view.hpp"
+#include "app/panels/views/drawn_views.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -100,6 +100,59 @@ void draw_line_name(const PanelContext& context, const GridTile& first, const Gr
     draw_text_in(list, fonts.mono_small, middle, end, {0, 0}, colors.muted, fmt::format("H{}–{}", first.head, last));
 }
 
+/// What the tiles of a grid have in common.
+struct TilesLook {
+    std::int64_t of_layer = 0;  ///< tiles
+    float reach = 0;            ///< see shown_reach()
+    float header = 0;           ///< height of the column names
+    bool comes = true;          ///< a map that is not there yet is being computed
+};
+
+/// "H0", "H1" and so on above the columns, as many as there is room for.
+void draw_column_names(const PanelContext& context, const GridLayout& grid, ImVec2 origin) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const auto every = static_cast<std::int64_t>(std::ceil((text_width(fonts.mono_small, "H00") + context.px(4)) / grid.pitch_x));
+    const float edge = ImGui::GetWindowPos().x + ImGui::GetWindowWidth();
+    for (std::int64_t c = 0; c < grid.columns; c += every) {
+        const std::string name = c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean";
+        const float x = origin.x + grid.label + static_cast<float>(c) * grid.pitch_x;
+        draw_text(list, fonts.mono_small, {std::min(x, edge - text_width(fonts.mono_small, name)), origin.y}, colors.muted, name);
+    }
+}
+
+/// What of the tiles is on screen, in the scrolled area from `origin` on.
+void draw_tiles(PanelContext& context, const std::vector<GridTile>& tiles, const GridSearch& search, const GridLayout& grid, ImVec2 origin,
+                const TilesLook& look) {
+    const bool ordered = context.view.sort_heads_by.empty();
+    if (ordered && grid.lines == 1) draw_column_names(context, grid, origin);
+    const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
+    const bool reveals = has_been_chosen(context);
+    const auto first_found = std::find(search.found.begin(), search.found.end(), 1) - search.found.begin();
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+        const GridPlace place =
+            place_in_grid(static_cast<std::int64_t>(i), ordered ? look.of_layer : static_cast<std::int64_t>(tiles.size()), grid);
+        const ImVec2 at{origin.x + grid.label + static_cast<float>(place.col) * grid.pitch_x,
+                        origin.y + look.header + static_cast<float>(place.row) * grid.pitch_y};
+        if ((reveals && is_chosen(context, tiles[i])) || (search.is_new && static_cast<std::ptrdiff_t>(i) == first_found)) {
+            if (at.y < ImGui::GetWindowPos().y || at.y + grid.tile > bottom) ImGui::SetScrollFromPosY(at.y - ImGui::GetWindowPos().y, 0.5F);
+        }
+        if (at.y > bottom || at.y + grid.pitch_y < ImGui::GetWindowPos().y) continue;
+        if (place.col == 0 && ordered) draw_line_name(context, tiles[i], grid, {origin.x, at.y});
+        ImGui::SetCursorScreenPos(at);
+        ImGui::PushID(static_cast<int>(i));
+        // It has its own tooltip with an enlarged map.
+        const Item item = begin_item(context.ui(), "##tile", {grid.tile, grid.tile}, {.explains_itself = true});
+        draw_tile(context, tiles[i], at, {grid.tile, grid.pitch_x, look.reach, grid.captions, search.found[i] != 0, search.on, look.comes});
+        draw_focus_ring(context.ui(), item, 0);
+        ImGui::PopID();
+        if (item.pressed) open_tile(context, tiles[i]);
+    }
+    const auto all = static_cast<std::int64_t>(tiles.size());
+    const auto rows = static_cast<float>(place_in_grid(all - 1, ordered ? look.of_layer : all, grid).row + 1);
+    ImGui::SetCursorScreenPos({origin.x, origin.y + look.header + rows * grid.pitch_y});
+}
+
 }  // namespace
 
 void draw_grid_view(PanelContext& context) {
@@ -156,40 +209,7 @@ void draw_grid_view(PanelContext& context) {
     const GridLayout grid = lay_out_grid(context, room, of_layer, static_cast<std::int64_t>(tiles.size()));
     // Centre the grid.
     origin.x += std::floor(std::max(room.x - grid.label - grid.pitch_x * static_cast<float>(grid.columns), 0.F) / 2);
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const bool ordered = context.view.sort_heads_by.empty();
-    const auto every = static_cast<std::int64_t>(std::ceil((text_width(fonts.mono_small, "H00") + context.px(4)) / grid.pitch_x));
-    const float edge = ImGui::GetWindowPos().x + ImGui::GetWindowWidth();
-    for (std::int64_t c = 0; ordered && grid.lines == 1 && c < grid.columns; c += every) {
-        const std::string name = c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean";
-        const float x = origin.x + grid.label + static_cast<float>(c) * grid.pitch_x;
-        draw_text(list, fonts.mono_small, {std::min(x, edge - text_width(fonts.mono_small, name)), origin.y}, colors.muted, name);
-    }
-    const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
-    const bool reveals = has_been_chosen(context);
-    const auto first_found = std::find(search.found.begin(), search.found.end(), 1) - search.found.begin();
-    for (std::size_t i = 0; i < tiles.size(); ++i) {
-        const GridPlace place =
-            place_in_grid(static_cast<std::int64_t>(i), ordered ? of_layer : static_cast<std::int64_t>(tiles.size()), grid);
-        const ImVec2 at{origin.x + grid.label + static_cast<float>(place.col) * grid.pitch_x,
-                        origin.y + header + static_cast<float>(place.row) * grid.pitch_y};
-        if ((reveals && is_chosen(context, tiles[i])) || (search.is_new && static_cast<std::ptrdiff_t>(i) == first_found)) {
-            if (at.y < ImGui::GetWindowPos().y || at.y + grid.tile > bottom) ImGui::SetScrollFromPosY(at.y - ImGui::GetWindowPos().y, 0.5F);
-        }
-        if (at.y > bottom || at.y + grid.pitch_y < ImGui::GetWindowPos().y) continue;
-        if (place.col == 0 && ordered) draw_line_name(context, tiles[i], grid, {origin.x, at.y});
-        ImGui::SetCursorScreenPos(at);
-        ImGui::PushID(static_cast<int>(i));
-        // It has its own tooltip with an enlarged map.
-        const Item item = begin_item(context.ui(), "##tile", {grid.tile, grid.tile}, {.explains_itself = true});
-        draw_tile(context, tiles[i], at, {grid.tile, grid.pitch_x, reach, grid.captions, search.found[i] != 0, search.on, problem.empty()});
-        draw_focus_ring(context.ui(), item, 0);
-        ImGui::PopID();
-        if (item.pressed) open_tile(context, tiles[i]);
-    }
-    const auto all = static_cast<std::int64_t>(tiles.size());
-    const auto rows = static_cast<float>(place_in_grid(all - 1, ordered ? of_layer : all, grid).row + 1);
-    ImGui::SetCursorScreenPos({origin.x, origin.y + header + rows * grid.pitch_y});
+    draw_tiles(context, tiles, search, grid, origin, {of_layer, reach, header, problem.empty()});
     ImGui::Dummy({1, 1});
     fade_scrolled_edges(context.ui());
     ImGui::EndChild();

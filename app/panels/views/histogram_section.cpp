@@ -1,4 +1,4 @@
-#include "app/panels/views/histogram_section.hpp"
+#include "app/panels/views/drawn_views.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "app/panels/views/inspector.hpp"
+#include "app/panels/views/drawn_views.hpp"
 
 #include <fmt/format.h>
 

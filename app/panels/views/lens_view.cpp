@@ -1,4 +1,4 @@
-#include "app/panels/views/lens_view.hpp"
+#include "app/panels/views/drawn_views.hpp"
 
 #include <fmt/format.h>
 
@@ -384,6 +384,34 @@ void draw_bar(const PanelContext& context, std::string_view label, float value, 
     ImGui::Dummy({width, context.px(21) - ImGui::GetStyle().ItemSpacing.y});
 }
 
+/// What the colours and signs of the table mean.
+std::string legend_of(const PanelContext& context, const LensSoFar& so_far, const OtherLens& other, bool in_place) {
+    const bool both_ways = reads_both_ways(context);
+    const Comparison& compare = context.view.compare;
+    const LogitLens* lens = so_far.lens;
+    std::string legend =
+        both_ways
+            ? "The likeliest tokens; colour: the first one's probability. Framed: it is the token at that place; #3: that one is third. A "
+              "hidden token is not known. loss: mean of −ln p of those that are not hidden."
+            : "The likeliest tokens; colour: the first one's probability. Framed: it is the token that follows; #3: that one is third. "
+              "loss: "
+              "mean of −ln p of the tokens that follow.";
+    if (!both_ways && !context.snapshot.asked.empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
+    if (!other.problem.empty()) legend = other.problem + (compare.swapped ? " The table shows B." : "");
+    else if (other.lens != nullptr && !in_place && other.one_state) legend = words_of_one_state(context);
+    else if (other.lens != nullptr && !in_place)
+        legend = fmt::format(
+            "Colour: how much more (orange) or less (blue) likely the correct token is than in A: {}; the strongest colour stands for "
+            "{}. Small: A's own first choice where it differs. Hold X for A itself.",
+            other.name,
+            format_number(static_cast<double>(
+                              largest_change(context.view.lens, *so_far.readings, std::min(context.view.batch, lens->batches - 1), other)),
+                          {.decimals = 4}));
+    else if (other.lens != nullptr)
+        legend = fmt::format("{}: {}. Hold X to swap A and B.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
+    return legend;
+}
+
 }  // namespace
 
 void draw_lens_view(PanelContext& context) {
@@ -424,26 +452,7 @@ void draw_lens_view(PanelContext& context) {
     const OtherLens other = other_lens(context, *lens);
     const Comparison& compare = context.view.compare;
     const bool in_place = compare.swapped || compare.layout == CompareLayout::InPlace;
-    std::string legend =
-        both_ways
-            ? "The likeliest tokens; colour: the first one's probability. Framed: it is the token at that place; #3: that one is third. A "
-              "hidden token is not known. loss: mean of −ln p of those that are not hidden."
-            : "The likeliest tokens; colour: the first one's probability. Framed: it is the token that follows; #3: that one is third. "
-              "loss: "
-              "mean of −ln p of the tokens that follow.";
-    if (!both_ways && !context.snapshot.asked.empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
-    if (!other.problem.empty()) legend = other.problem + (compare.swapped ? " The table shows B." : "");
-    else if (other.lens != nullptr && !in_place && other.one_state) legend = words_of_one_state(context);
-    else if (other.lens != nullptr && !in_place)
-        legend = fmt::format(
-            "Colour: how much more (orange) or less (blue) likely the correct token is than in A: {}; the strongest colour stands for "
-            "{}. Small: A's own first choice where it differs. Hold X for A itself.",
-            other.name,
-            format_number(static_cast<double>(
-                              largest_change(context.view.lens, *so_far.readings, std::min(context.view.batch, lens->batches - 1), other)),
-                          {.decimals = 4}));
-    else if (other.lens != nullptr)
-        legend = fmt::format("{}: {}. Hold X to swap A and B.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
+    const std::string legend = legend_of(context, so_far, other, in_place);
     const float foot = wrapped_height(fonts.label, room.x, legend);
     const Box box{{at.x, at.y + context.px(kLensHeader)}, {at.x + room.x, at.y + room.y - foot - context.px(8)}};
     if (other.lens != nullptr && compare.swapped)  // with the tokens of that state

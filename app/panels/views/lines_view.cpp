@@ -1,4 +1,4 @@
-#include "app/panels/views/lines_view.hpp"
+#include "app/panels/views/drawn_views.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "app/panels/views/step_view.hpp"
+#include "app/panels/views/drawn_views.hpp"
 
 #include <fmt/format.h>
 

@@ -272,6 +272,20 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, cons
     if (result.clicked) take(context.view.locked, *result.clicked);
 }
 
+/// Why there is no picture, or how far its computation is.
+void draw_missing_totals(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const auto readings = context.ask_latest(facet::Readings{ReadingKind::Totals});
+    paragraph(context.ui(), fonts.body, colors.muted,
+              readings                   ? "This model has no attention."
+              : readings.problem.empty() ? "Attention over all layers is being computed."
+                                         : readings.problem);
+    if (readings.computing() && readings.total > 0) {
+        gap(context.ui(), 6);
+        progress_bar(context.ui(), static_cast<float>(readings.done) / static_cast<float>(readings.total), 160);
+    }
+}
+
 }  // namespace
 
 ShownNumbers totals_numbers(PanelContext& context) {
@@ -294,18 +308,7 @@ void draw_totals_view(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Shown shown = shown_totals(context);
-    if (shown.totals == nullptr) {
-        const auto readings = context.ask_latest(facet::Readings{ReadingKind::Totals});
-        paragraph(context.ui(), fonts.body, colors.muted,
-                  readings                   ? "This model has no attention."
-                  : readings.problem.empty() ? "Attention over all layers is being computed."
-                                             : readings.problem);
-        if (readings.computing() && readings.total > 0) {
-            gap(context.ui(), 6);
-            progress_bar(context.ui(), static_cast<float>(readings.done) / static_cast<float>(readings.total), 160);
-        }
-        return;
-    }
+    if (shown.totals == nullptr) return draw_missing_totals(context);
     TotalsView& view = context.view.totals;
     StageId& stage = context.view.stage;
     if (to_self(stage.stage) != Stage::Weights || stage.stack != shown.weights.stack)

@@ -3,18 +3,10 @@
 #include <array>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/views/doctor_view.hpp"
-#include "app/panels/views/grid_view.hpp"
-#include "app/panels/views/heads_view.hpp"
-#include "app/panels/views/histogram_section.hpp"
-#include "app/panels/views/inspector.hpp"
+#include "app/panels/views/drawn_views.hpp"
 #include "app/panels/views/knock_out_map.hpp"
-#include "app/panels/views/knock_out_view.hpp"
 #include "app/panels/views/lens_numbers.hpp"
-#include "app/panels/views/lens_view.hpp"
-#include "app/panels/views/lines_view.hpp"
 #include "app/panels/views/precision_view.hpp"
-#include "app/panels/views/step_view.hpp"
 #include "app/panels/views/totals_view.hpp"
 #include "app/panels/write/write_view.hpp"
 
@@ -41,7 +33,8 @@ constexpr std::array kPanels = {
     // It shows changes of an answer, not a stage's numbers, so there are no statistics.
     ViewPanels{View::KnockOut, draw_knock_out_view, draw_arithmetic, knock_out_numbers},
     ViewPanels{.view = View::Write, .draw = draw_write_view, .draw_cell = draw_write_cell, .of_document = false},
-    ViewPanels{.view = View::Precision, .draw = draw_precision_view, .draw_cell = draw_precision_cell, .of_document = false, .needs_trace = false},
+    ViewPanels{
+        .view = View::Precision, .draw = draw_precision_view, .draw_cell = draw_precision_cell, .of_document = false, .needs_trace = false},
     ViewPanels{View::Train, nullptr, draw_arithmetic_and_statistics},
     ViewPanels{.view = View::Doctor,
                .draw = draw_doctor_view,
