@@ -134,7 +134,6 @@ float draw_few_next_words(PanelContext& context, float right, float y, float roo
 }
 
 void draw_next_row(PanelContext& context) {
-    const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float end = at.x + ImGui::GetContentRegionAvail().x, y = at.y + context.px(2);
