@@ -62,8 +62,7 @@ TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) 
 /// The attention map whose numbers are wanted, which take more memory than all that is computed before them.
 std::optional<StageId> map_meant(const ExportOptions& options) {
     std::optional<StageId> id = stage_from_tensor_name(options.stage);
-    if (const std::optional<Stage> stage = id ? std::nullopt : stage_from_name(options.stage))
-        id = StageId{*stage, static_cast<int>(options.layer.value_or(0))};
+    if (!id) id = stage_from_name(options.stage, static_cast<int>(options.layer.value_or(0)));
     return id && is_attention_map(id->stage) ? id : std::nullopt;
 }
 

@@ -114,16 +114,18 @@ StageId named_stage(const std::string& name, std::optional<std::int64_t> layer, 
         if (layer && *layer != id->layer) throw Error(fmt::format("--layer {} contradicts --stage {}", *layer, escaped(name)));
         return *id;
     }
-    const std::optional<Stage> stage = stage_from_name(name);
-    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", escaped(name), stages_of(*trace.plan)));
+    std::optional<StageId> named = stage_from_name(name);
+    if (!named) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", escaped(name), stages_of(*trace.plan)));
     if (layer) expect_below("layer", *layer, trace.config.most_layers());
-    expect_layer(*stage);
-    const int own_layer = is_layer_stage(*stage) ? static_cast<int>(layer.value_or(0)) : -1;
-    for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
-        if (const StageId id{*stage, own_layer, stack}; trace.plan->find(id) != nullptr) return id;
+    expect_layer(named->stage);
+    if (layer) named->layer = static_cast<int>(*layer);
+    for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder}) {
+        named->stack = stack;
+        if (trace.plan->find(*named) != nullptr) return *named;
+    }
     const auto& nodes = trace.plan->nodes();
-    if (std::any_of(nodes.begin(), nodes.end(), [&](const PlanNode& node) { return node.id.stage == *stage; }))
-        throw Error(fmt::format("layer {} of this model has no stage {}, though others have", own_layer, escaped(name)));
+    if (std::any_of(nodes.begin(), nodes.end(), [&](const PlanNode& node) { return same_role(node.id, *named); }))
+        throw Error(fmt::format("layer {} of this model has no stage {}, though others have", named->layer, escaped(name)));
     throw Error(fmt::format("this model has no stage {}; it has {}", escaped(name), stages_of(*trace.plan)));
 }
 

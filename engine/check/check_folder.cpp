@@ -203,7 +203,7 @@ private:
         const auto first = [&](std::initializer_list<StageId> stages) -> const Tensor<Scalar>& {
             for (StageId id : stages) {
                 if (meant.stack != Stack::Main) id.stack = meant.stack;
-                if (meant.cross) id.stage = to_cross(id.stage);
+                if (meant.cross) id.attention = kCrossAttention;
                 if (const RecordedStage<Scalar>* stage = trace.find(id)) return stage->value;
             }
             file_.fail(tensor, "is not something attnscope computes for this model");

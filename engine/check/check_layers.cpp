@@ -32,7 +32,7 @@ struct StackRun {
           pass(parameters, ForwardSettings{}, std::move(masks)), input{Stage::Embedding, -1, stack} {}
 
     /// The stage a decoder attends to: the output of the encoder.
-    StageId memory() const { return pass.plan().at({Stage::CrossK, 0, input.stack}).inputs[0]; }
+    StageId memory() const { return pass.plan().at({Stage::K, 0, input.stack, kCrossAttention}).inputs[0]; }
 
     const Tensor<Scalar>& forward(Tensor<Scalar> x) {
         pass.give(input, std::move(x));

@@ -42,7 +42,7 @@ void check_multihead_attention(CaseFile& file, CaseConfig& config) {
     const Parameters<Scalar> parameters = load_parameters<Scalar>(file, model, links);
     PartPass<Scalar> pass(parameters, ForwardSettings{},
                           {.self = cross ? nullptr : mask, .cross = cross ? mask : nullptr, .encoder = nullptr});
-    const auto at = [&](Stage self) { return StageId{cross ? to_cross(self) : self, 0, cross ? Stack::Decoder : Stack::Main}; };
+    const auto at = [&](Stage stage) { return cross ? StageId{stage, 0, Stack::Decoder, kCrossAttention} : StageId{stage, 0}; };
     const StageId queries_from = pass.plan().at(at(Stage::Q)).inputs[0], keys_from = pass.plan().at(at(Stage::K)).inputs[0];
     pass.give(queries_from, std::move(query));
     if (cross) pass.give(keys_from, std::move(memory));

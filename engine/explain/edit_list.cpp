@@ -20,10 +20,9 @@ const Mask* mask_of(const Trace<float>& trace, const StageId& id) {
 
 /// The mask that is applied to a stage of scores further on; null for other stages, and where no mask comes before the softmax.
 const Mask* later_mask(const Trace<float>& trace, const StageId& id) {
-    const Stage self = to_self(id.stage);
-    if (self < Stage::Scores || self >= Stage::Masked) return nullptr;
-    const PlanNode* node = trace.plan->find(of_same_attention(id, Stage::Masked));
-    return node != nullptr && node->op == Op::Mask ? mask_of(trace, node->id) : nullptr;
+    if (!is_attention_map(id.stage)) return nullptr;
+    const StageId masked = of_same_attention(id, Stage::Masked);
+    return trace.plan->before(id, masked) && trace.plan->at(masked).op == Op::Mask ? mask_of(trace, masked) : nullptr;
 }
 
 bool holds(std::int64_t chosen, std::int64_t index) { return chosen == Edit::kAll || chosen == index; }

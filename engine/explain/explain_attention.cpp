@@ -35,7 +35,7 @@ std::vector<std::string> forbidding_rules(const TraceCells& cells, const PlanNod
     const MaskSettings& masks = cells.settings().masks;
     const MaskRule rule = node.settings.mask_rule;
     const std::int64_t t = index[2], s = index[3];
-    const bool from_memory = is_cross(node.id.stage), on_queries = rule == MaskRule::PaddingOnQueries && !from_memory;
+    const bool from_memory = node.id.attention == kCrossAttention, on_queries = rule == MaskRule::PaddingOnQueries && !from_memory;
     const TokenBatch& keys = cells.tokens(from_memory ? Stack::Encoder : node.id.stack);
     std::vector<std::string> rules;
     if (rule == MaskRule::Inverted) return {"the mask is inverted, and this cell should be allowed"};
@@ -302,7 +302,7 @@ Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index
     Provenance out;
     out.formula = cell(cells, id, index) + " = Σ over s of " + name_beside(map, node.id) + "[" + number(t) + ",s] · " +
                   name_beside(v, node.id) + "[s," + number(d) + "]";
-    out.sentence = "Dimension " + number(d) + " of every " + (to_self(v.stage) == Stage::K ? "key" : "value") +
+    out.sentence = "Dimension " + number(d) + " of every " + (v.stage == Stage::K ? "key" : "value") +
                    " row, weighted by what query position " + number(t) + " attends to." + read.words;
     for (std::int64_t s = 0; s < cells.shape(map)[3].size; ++s) {
         Term term = product(number(s), cells.operand(map, {b, h, t, s}), cells.operand(v, {b, read.head, s, d}));

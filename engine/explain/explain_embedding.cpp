@@ -109,7 +109,7 @@ Provenance probabilities(const TraceCells& cells, const PlanNode& node, const In
     const StageId& id = node.id;
     const auto [b, t, own, unused] = index;
     const StageId input = node.inputs.at(0);
-    const std::string row = std::string(stage_name(input.stage)) + "[" + number(t) + ",";
+    const std::string row = stage_name(input) + "[" + number(t) + ",";
     Provenance out;
     out.formula = cell(cells, id, index) + " = exp(" + row + number(own) + "] - max) ÷ Σ over v of exp(" + row + "v] - max)";
     out.sentence = "Softmax over the vocabulary: the probability that token id " + number(own) +

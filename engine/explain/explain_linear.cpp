@@ -30,10 +30,9 @@ std::string weight_text(const PlanNode& node, const std::string& running, std::i
 std::string sentence_of(const PlanNode& node, const Index& index, const Place& place) {
     if (node.id.stage == Stage::Logits)
         return "How well the last row at position " + number(index[1]) + " matches token id " + number(place.column) + ".";
-    const Stage self = to_self(node.id.stage);
     const std::string matrix = "W_" + letter_of(node), input = name_beside(node.inputs.at(0), node.id);
     const std::string product = "ow " + number(place.row) + " of " + input + " times column " + number(place.column) + " of " + matrix;
-    if (self == Stage::AttentionOut) return "W_O mixes the heads: r" + product + ".";
+    if (node.id.stage == Stage::AttentionOut) return "W_O mixes the heads: r" + product + ".";
     if (!node.has_heads()) return "R" + product + ".";
     const std::string head = axis_words(node.axes[1]) + (" " + number(index[1]));
     if (node.op != Op::LinearByReshape) return "R" + product + ", which is dimension " + number(index[3]) + " of " + head + ".";

@@ -146,7 +146,7 @@ ReducedMap region_of_changed_map(const MapOfOutline& map, const MapRegion& regio
     RowsOfMap rows(map, std::move(shown), stop);
     MapReducer reducer(map.id, region, planes_shown);
     const std::int64_t at_once = std::max<std::int64_t>(16, kPlanesBytes / (planes_shown * keys * std::int64_t{sizeof(float)}));
-    const bool numbers_everywhere = is_probability(map.id.stage) || to_self(map.id.stage) == Stage::Dropped;
+    const bool numbers_everywhere = is_probability(map.id.stage) || map.id.stage == Stage::Dropped;
     for (std::int64_t first = region.first_row; first < region.first_row + region.rows; first += at_once) {
         const std::int64_t count = std::min(at_once, region.first_row + region.rows - first);
         Planes& planes = rows.read(first, count);

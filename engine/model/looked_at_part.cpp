@@ -48,7 +48,7 @@ public:
     }
     void add(const StageRows<float>& shown) {
         extend(range_of(shown.id), shown.value, shown.mask);
-        if (to_self(shown.id.stage) == Stage::Weights) {
+        if (shown.id.stage == Stage::Weights) {
             if (!sums_) sums_.emplace(shown.id, outline_.tokens);
             sums_->add(shown.value, shown.mask, shown.first);
             tell(shown.first + shown.value.shape()[2].size);
@@ -290,7 +290,7 @@ LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, co
     return std::visit(PartLooker(outline, within, in_rows, std::move(stop)), wanted);
 }
 
-bool has_mean_map(Stage stage) { return to_self(stage) == Stage::Weights || to_self(stage) == Stage::Dropped; }
+bool has_mean_map(Stage stage) { return stage == Stage::Weights || stage == Stage::Dropped; }
 
 void show_map_rows(const Trace<float>& outline, const StageId& within, const Trace<float>* held, std::int64_t first, std::int64_t count,
                    const RowsObserver<float>& each, std::stop_token stop) {

@@ -30,7 +30,7 @@ std::vector<StageId> outline_stages(const Plan& plan, bool attended) {
 }
 
 const StageId* memory_of(const Plan& plan) {
-    const auto reads_memory = [](const PlanNode& node) { return node.id.stage == Stage::CrossK; };
+    const auto reads_memory = [](const PlanNode& node) { return node.id.stage == Stage::K && node.id.attention == kCrossAttention; };
     const auto found = std::find_if(plan.nodes().begin(), plan.nodes().end(), reads_memory);
     return found == plan.nodes().end() ? nullptr : &found->inputs[0];
 }

@@ -22,7 +22,7 @@ Mask& own(std::shared_ptr<Mask>& mask, MaskForm form) {
 }  // namespace
 
 const std::shared_ptr<const Mask>& PassMasks::of(const StageId& id, std::int64_t window) const {
-    if (is_cross(id.stage)) return cross;
+    if (id.attention == kCrossAttention) return cross;
     if (id.stack == Stack::Encoder) return encoder;
     const auto found = windowed.find(window);
     return found == windowed.end() ? self : found->second;

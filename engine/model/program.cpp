@@ -156,10 +156,11 @@ void Program<Scalar>::share_values(Keep keep) {
         if (fused() && home(i) != i) value_slots_[i] = value_slots_[home(i)];
         if (keep != Keep::OneLayer) continue;
         // The current stream is computed from the previous one, so the two alternate.
-        const int first = plan_.is_stream(node.id) ? node.id.layer % 2 : 0;
-        const PlanNode* earlier = plan_.find({node.id.stage, first, node.id.stack});
+        StageId first = node.id;
+        first.layer = plan_.is_stream(node.id) ? node.id.layer % 2 : 0;
+        const PlanNode* earlier = plan_.find(first);
         // Layers may differ: if the first one lacks the stage, it keeps memory of its own.
-        if (node.id.layer > first && earlier != nullptr)
+        if (node.id.layer > first.layer && earlier != nullptr)
             value_slots_[i] = value_slots_[static_cast<std::size_t>(earlier - plan_.nodes().data())];
         else if (!fused() && is_attention_map(node.id.stage) && node.op != Op::Scores) value_slots_[i] = value_slots_[nodes_[i].inputs[0]];
     }
@@ -211,9 +212,9 @@ void Program<Scalar>::share_gradients() {
     std::vector<char> read(nodes_.size());  // by a later node
     for (std::size_t i = nodes_.size(); i-- > 0;) {
         const PlanNode& node = *nodes_[i].plan;
-        const int last_layer = static_cast<int>(config().layers_of(node.id.stack)) - 1;
-        const StageId last{node.id.stage, last_layer, node.id.stack};
-        if (node.id.layer >= 0 && node.id.layer < last_layer && gradient_slots_[i] == i && plan_.find(last) != nullptr)
+        StageId last = node.id;
+        last.layer = static_cast<int>(config().layers_of(node.id.stack)) - 1;
+        if (node.id.layer >= 0 && node.id.layer < last.layer && gradient_slots_[i] == i && plan_.find(last) != nullptr)
             gradient_slots_[i] = gradient_slots_[place(last)];
         // The sum's gradient becomes the stream's: after adding to the stream nothing needs the former.
         const bool adds_to_stream = node.op == Op::Add && node.inputs.size() > 1 && node.dropout_site != node.id;

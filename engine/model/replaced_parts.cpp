@@ -36,7 +36,10 @@ void place_in_grid(std::vector<PartWorth>& parts, ReplacedParts kind) {
     for (PartWorth& part : parts) {
         const StageId& id = part.stage;
         const bool blocks = kind == ReplacedParts::Blocks, feed_forward = id.stage == Stage::FfnOut || id.stage == Stage::FfnNorm;
-        part.column = !blocks ? part.index : feed_forward ? kFeedForwardColumn : is_cross(id.stage) ? kCrossColumn : kAttentionColumn;
+        part.column = !blocks                           ? part.index
+                      : feed_forward                    ? kFeedForwardColumn
+                      : id.attention == kCrossAttention ? kCrossColumn
+                                                        : kAttentionColumn;
         if (before != nullptr) {
             const StageId& last = before->stage;
             const bool same_row = blocks ? last.layer == id.layer && last.stack == id.stack : last == id;
@@ -49,10 +52,8 @@ void place_in_grid(std::vector<PartWorth>& parts, ReplacedParts kind) {
 /// Whether this stage is what an attention adds to the stream: its result after the norm and the projection, as far as it has them.
 bool ends_attention(const Plan& plan, const StageId& id) {
     const auto has = [&](Stage stage) { return plan.find(of_same_attention(id, stage)) != nullptr; };
-    const Stage stage = to_self(id.stage);
-    if (stage == Stage::AttentionNorm) return true;
-    if (has(Stage::AttentionNorm) && !is_cross(id.stage)) return false;
-    return stage == Stage::AttentionOut || (stage == Stage::Concat && !has(Stage::AttentionOut));
+    if (has(Stage::AttentionNorm)) return id.stage == Stage::AttentionNorm;
+    return id.stage == Stage::AttentionOut || (id.stage == Stage::Concat && !has(Stage::AttentionOut));
 }
 
 /// The same for a feed-forward network.

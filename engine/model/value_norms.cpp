@@ -10,7 +10,7 @@ namespace attn {
 StageId values_of(const StageId& weights) { return of_same_attention(weights, Stage::V); }
 
 Tensor<float> value_norms(const Trace<float>& trace, const StageId& weights) {
-    if (to_self(weights.stage) != Stage::Weights) throw Error(tensor_name(weights) + " are not attention weights");
+    if (weights.stage != Stage::Weights) throw Error(tensor_name(weights) + " are not attention weights");
     const RecordedStage<float>* values = trace.find(values_of(weights));
     if (values == nullptr) throw Error("the trace has no " + tensor_name(values_of(weights)));
     const PlanNode* node = trace.plan->find(of_same_attention(weights, Stage::AttentionOut));

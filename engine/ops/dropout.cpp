@@ -10,8 +10,8 @@
 namespace attn {
 
 DropoutPattern::DropoutPattern(double rate, std::uint64_t seed, const StageId& where, std::int64_t first)
-    : rate_(rate), seed_(seed), stream_((static_cast<std::uint64_t>(where.stack) << 56) ^
-                                        (static_cast<std::uint64_t>(where.layer + 1) << 8) ^ stage_key(where.stage)),
+    : rate_(rate), seed_(seed),
+      stream_((static_cast<std::uint64_t>(where.stack) << 56) ^ (static_cast<std::uint64_t>(where.layer + 1) << 8) ^ stage_key(where)),
       first_(first) {
     if (!(rate >= 0 && rate <= 1)) throw ConfigError("the dropout rate is " + std::to_string(rate) + "; expected 0 to 1");
 }

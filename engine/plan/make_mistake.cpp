@@ -33,7 +33,7 @@ void mask_late(PlanNode& node) {
 /// Scores read v instead of k, and the context k instead of v.
 void swap_keys_and_values(PlanNode& node) {
     if (node.op != Op::Scores && node.op != Op::Mix) return;
-    node.inputs[1].stage = of_same_attention(node.id, node.op == Op::Scores ? Stage::V : Stage::K).stage;
+    node.inputs[1] = of_same_attention(node.id, node.op == Op::Scores ? Stage::V : Stage::K);
 }
 
 /// Reduces a sum to one of its two inputs.

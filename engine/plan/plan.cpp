@@ -33,9 +33,10 @@ private:
     struct Layer {
         Stack stack;
         int number;
-        bool cross;  ///< its cross-attention instead of its self-attention
+        std::uint8_t attention = kSelfAttention;
 
-        StageId at(Stage self) const { return {cross ? to_cross(self) : self, number, stack}; }
+        StageId at(Stage stage) const { return {stage, number, stack, attention}; }
+        bool cross() const { return attention == kCrossAttention; }
         std::string prefix() const { return stack_prefix(stack) + "layers." + std::to_string(number) + "."; }
     };
 
@@ -81,7 +82,7 @@ private:
         StageId x = embed(stack);
         plan_.streams_.push_back(x);
         for (int i = 0; i < config_.layers_of(stack); ++i) {
-            x = layer({stack, i, false}, x, memory);
+            x = layer({stack, i}, x, memory);
             plan_.streams_.push_back(x);
         }
         return config_.final_norm ? norm({Stage::FinalNorm, -1, stack}, x, stack_prefix(stack) + "final_norm") : x;
@@ -97,7 +98,7 @@ private:
         }
         StageId x = add_to_stream(self, stream, found, Stage::AttentionOut);
         if (memory != nullptr) {
-            const Layer cross{self.stack, self.number, true};
+            const Layer cross{self.stack, self.number, kCrossAttention};
             found = attention(cross, x, memory);
             x = add_to_stream(cross, x, found, Stage::AttentionOut);
         }
@@ -112,9 +113,9 @@ private:
         last().eps = config_.layer_norm_eps;
         return id;
     }
-    StageId norm(const Layer& layer, Stage self, const StageId& x) {
-        const StageId id = layer.at(self);
-        return norm(id, x, layer.prefix() + std::string(stage_name(id.stage)));
+    StageId norm(const Layer& layer, Stage stage, const StageId& x) {
+        const StageId id = layer.at(stage);
+        return norm(id, x, layer.prefix() + stage_name(id));
     }
 
     /// Returns the sublayer's output.
@@ -122,14 +123,14 @@ private:
         const LayerKind kind = config_.layer_kind(layer.number);
         const StageId queries = config_.norms_input() ? norm(layer, Stage::Norm1, x) : x;
         const StageId keys = memory == nullptr ? queries : *memory;
-        const std::string name = layer.prefix() + (layer.cross ? "cross_attention." : "attention.");
+        const std::string name = layer.prefix() + (layer.cross() ? "cross_attention." : "attention.");
         StageId q = project(layer, Stage::Q, queries, name), k = project(layer, Stage::K, keys, name);
         const StageId v = project(layer, Stage::V, keys, name);
-        if (config_.qk_norm != QueryKeyNorm::None && !layer.cross) {
+        if (config_.qk_norm != QueryKeyNorm::None && !layer.cross()) {
             q = norm_heads(layer, Stage::QNormed, q, name + "q_norm");
             k = norm_heads(layer, Stage::KNormed, k, name + "k_norm");
         }
-        if (config_.position == PositionKind::Rotary && kind.rotary != LayerRotary::None && !layer.cross) {
+        if (config_.position == PositionKind::Rotary && kind.rotary != LayerRotary::None && !layer.cross()) {
             q = rotate(layer, Stage::QRotated, q);
             k = rotate(layer, Stage::KRotated, k);
         }
@@ -138,17 +139,17 @@ private:
         last().factor = config_.score_factor > 0 ? config_.score_factor : 1 / std::sqrt(static_cast<double>(config_.head_size()));
         if (config_.scale_by_layer) last().factor /= layer.number + 1;
         const double factor = last().factor;
-        if (config_.score_cap > 0 && !layer.cross) {
+        if (config_.score_cap > 0 && !layer.cross()) {
             scaled = add(layer.at(Stage::Capped), Op::Cap, {scaled}, map_axes());
             last().cap = config_.score_cap;
         }
-        if (config_.position == PositionKind::Alibi && !layer.cross) {
+        if (config_.position == PositionKind::Alibi && !layer.cross()) {
             scaled = add(layer.at(Stage::Biased), Op::Bias, {scaled}, map_axes());
             last().slopes = alibi_slopes(config_.num_heads);
             if (config_.scaled_alibi) last().factor = factor;
             for (double& slope : last().slopes) slope *= last().factor;
         }
-        if (config_.position == PositionKind::Buckets && !layer.cross) {
+        if (config_.position == PositionKind::Buckets && !layer.cross()) {
             const std::string table = stack_prefix(layer.stack) + "position_bias.weight";
             scaled = add(layer.at(Stage::Biased), Op::Bias, {scaled}, map_axes(), {{table}, {}});
             const bool both_ways = config_.architecture == Architecture::Encoder || layer.stack == Stack::Encoder;
@@ -158,7 +159,7 @@ private:
         const StageId weights = add(layer.at(Stage::Weights), Op::Softmax, {masked}, map_axes());
         const StageId dropped = add(layer.at(Stage::Dropped), Op::Dropout, {weights}, map_axes());
         const StageId context = add(layer.at(Stage::Context), Op::Mix, {dropped, v}, {Axis::B, Axis::H, Axis::T, Axis::D});
-        if (!layer.cross && layer.stack != Stack::Encoder) set_window(scores, kind.window);
+        if (!layer.cross() && layer.stack != Stack::Encoder) set_window(scores, kind.window);
         StageId out = add(layer.at(Stage::Concat), Op::JoinHeads, {context}, stream_axes());
         if (config_.output_projection)
             out = add(layer.at(Stage::AttentionOut), Op::Linear, {out}, stream_axes(), owner(name + "out", config_.output_bias));
@@ -174,9 +175,8 @@ private:
     }
 
     /// Adds q, k or v.
-    StageId project(const Layer& layer, Stage self, const StageId& x, const std::string& name) {
-        const std::string letter(stage_name(self));
-        return add(layer.at(self), Op::Linear, {x}, head_axes(self == Stage::Q), owner(name + letter, config_.qkv_bias));
+    StageId project(const Layer& layer, Stage stage, const StageId& x, const std::string& name) {
+        return add(layer.at(stage), Op::Linear, {x}, head_axes(stage == Stage::Q), owner(name + stage_name({stage}), config_.qkv_bias));
     }
 
     StageId norm_heads(const Layer& layer, Stage normed, const StageId& x, const std::string& name) {
@@ -281,6 +281,11 @@ const PlanNode* Plan::find(const StageId& id) const {
 const PlanNode& Plan::at(const StageId& id) const {
     if (const PlanNode* node = find(id)) return *node;
     throw Error("the model has no stage " + tensor_name(id));
+}
+
+bool Plan::before(const StageId& a, const StageId& b) const {
+    const PlanNode *first = find(a), *second = find(b);
+    return first != nullptr && second != nullptr && first < second;
 }
 
 std::vector<StageId> Plan::streams(Stack stack) const {

@@ -114,6 +114,8 @@ public:
     const PlanNode* find(const StageId& id) const;
     /// Throws Error naming the stage if the model does not have it.
     const PlanNode& at(const StageId& id) const;
+    /// Whether the model has both stages and computes `a` first.
+    bool before(const StageId& a, const StageId& b) const;
     /// The states of a stack's residual stream: on entering the first layer, and after each layer.
     std::vector<StageId> streams(Stack stack) const;
     /// The part that contains a stage. Throws Error naming the stage if the model does not have it.

@@ -1,8 +1,8 @@
 #include "engine/plan/stage.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 namespace attn {
 namespace {
@@ -11,74 +11,67 @@ struct StageText {
     std::string_view name;
     std::string_view symbol;
     std::uint64_t key;
+    StageKind kind;
 };
 
 constexpr std::array<StageText, kStageCount> kStages = {{
-    {"tokens", "tokens", 0},
-    {"token_embedding", "E", 1},
-    {"position_embedding", "P", 2},
-    {"segment_embedding", "S", 52},
-    {"embedding_in", "·W_in", 42},
-    {"embedding", "E+P", 3},
-    {"embedding_norm", "norm", 43},
-    {"norm_1", "norm", 4},
-    {"q", "Q", 5},
-    {"k", "K", 6},
-    {"v", "V", 7},
-    {"q_normed", "norm Q", 44},
-    {"k_normed", "norm K", 45},
-    {"q_rotated", "rotate Q", 38},
-    {"k_rotated", "rotate K", 39},
-    {"scores", "QKᵀ", 8},
-    {"scaled", "÷√d", 9},
-    {"capped", "cap", 46},
-    {"biased", "− distance", 47},
-    {"masked", "mask", 10},
-    {"weights", "softmax", 11},
-    {"dropped", "dropout", 12},
-    {"context", "AV", 13},
-    {"concat", "concat", 14},
-    {"attention_out", "·Wₒ", 15},
-    {"attention_norm", "norm", 48},
-    {"residual_1", "+x", 16},
-    {"cross_norm", "norm", 17},
-    {"cross_q", "Q", 18},
-    {"cross_k", "K", 19},
-    {"cross_v", "V", 20},
-    {"cross_scores", "QKᵀ", 21},
-    {"cross_scaled", "÷√d", 22},
-    {"cross_masked", "mask", 23},
-    {"cross_weights", "softmax", 24},
-    {"cross_dropped", "dropout", 25},
-    {"cross_context", "AV", 26},
-    {"cross_concat", "concat", 27},
-    {"cross_attention_out", "·Wₒ", 28},
-    {"cross_residual", "+x", 29},
-    {"norm_2", "norm", 30},
-    {"ffn_gate", "·W_g", 40},
-    {"ffn_hidden", "·W₁", 31},
-    {"ffn_activation", "act", 32},
-    {"ffn_gated", "gate", 41},
-    {"ffn_out", "·W₂", 33},
-    {"ffn_norm", "norm", 49},
-    {"residual_2", "+x", 34},
-    {"final_norm", "norm", 35},
-    {"head_hidden", "·W_h", 53},
-    {"head_activation", "act", 54},
-    {"head_norm", "norm", 55},
-    {"head_scaled", "scale", 56},
-    {"head_in", "·W_out", 50},
-    {"logits", "logits", 36},
-    {"logits_capped", "cap", 51},
-    {"probabilities", "p", 37},
+    {"tokens", "tokens", 0, StageKind::Embedding},
+    {"token_embedding", "E", 1, StageKind::Embedding},
+    {"position_embedding", "P", 2, StageKind::Embedding},
+    {"segment_embedding", "S", 52, StageKind::Embedding},
+    {"embedding_in", "·W_in", 42, StageKind::Embedding},
+    {"embedding", "E+P", 3, StageKind::Embedding},
+    {"embedding_norm", "norm", 43, StageKind::Embedding},
+    {"norm_1", "norm", 4, StageKind::Attention},
+    {"q", "Q", 5, StageKind::Heads},
+    {"k", "K", 6, StageKind::Heads},
+    {"v", "V", 7, StageKind::Heads},
+    {"q_normed", "norm Q", 44, StageKind::Heads},
+    {"k_normed", "norm K", 45, StageKind::Heads},
+    {"q_rotated", "rotate Q", 38, StageKind::Heads},
+    {"k_rotated", "rotate K", 39, StageKind::Heads},
+    {"scores", "QKᵀ", 8, StageKind::Map},
+    {"scaled", "÷√d", 9, StageKind::Map},
+    {"capped", "cap", 46, StageKind::Map},
+    {"biased", "− distance", 47, StageKind::Map},
+    {"masked", "mask", 10, StageKind::Map},
+    {"weights", "softmax", 11, StageKind::Map},
+    {"dropped", "dropout", 12, StageKind::Map},
+    {"context", "AV", 13, StageKind::Heads},
+    {"concat", "concat", 14, StageKind::Attention},
+    {"attention_out", "·Wₒ", 15, StageKind::Attention},
+    {"attention_norm", "norm", 48, StageKind::Attention},
+    {"residual_1", "+x", 16, StageKind::Attention},
+    {"norm_2", "norm", 30, StageKind::FeedForward},
+    {"ffn_gate", "·W_g", 40, StageKind::FeedForward},
+    {"ffn_hidden", "·W₁", 31, StageKind::FeedForward},
+    {"ffn_activation", "act", 32, StageKind::FeedForward},
+    {"ffn_gated", "gate", 41, StageKind::FeedForward},
+    {"ffn_out", "·W₂", 33, StageKind::FeedForward},
+    {"ffn_norm", "norm", 49, StageKind::FeedForward},
+    {"residual_2", "+x", 34, StageKind::FeedForward},
+    {"final_norm", "norm", 35, StageKind::Output},
+    {"head_hidden", "·W_h", 53, StageKind::Output},
+    {"head_activation", "act", 54, StageKind::Output},
+    {"head_norm", "norm", 55, StageKind::Output},
+    {"head_scaled", "scale", 56, StageKind::Output},
+    {"head_in", "·W_out", 50, StageKind::Output},
+    {"logits", "logits", 36, StageKind::Output},
+    {"logits_capped", "cap", 51, StageKind::Output},
+    {"probabilities", "p", 37, StageKind::Output},
 }};
 
+const StageText& text_of(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
+
+/// The roles that cross-attention has, too. The rest is done to self-attention alone.
+constexpr std::array kOfCross = {Stage::Norm1,    Stage::Q,       Stage::K,       Stage::V,       Stage::Scores, Stage::Scaled,
+                                 Stage::Masked,   Stage::Weights, Stage::Dropped, Stage::Context, Stage::Concat, Stage::AttentionOut,
+                                 Stage::Residual1};
 constexpr std::string_view kCrossPrefix = "cross_";
 
 /// True for the stages whose tensors live under "attention." or "cross_attention.".
-bool is_attention_stage(Stage stage) {
-    const Stage self = to_self(stage);
-    return self >= Stage::Q && self <= Stage::Concat;
+bool is_inside_attention(Stage stage) {
+    return stage_kind(stage) == StageKind::Heads || stage_kind(stage) == StageKind::Map || stage == Stage::Concat;
 }
 
 bool consume(std::string_view& text, std::string_view prefix) {
@@ -89,8 +82,35 @@ bool consume(std::string_view& text, std::string_view prefix) {
 
 }  // namespace
 
-std::string_view stage_name(Stage stage) { return kStages[static_cast<std::size_t>(stage)].name; }
-std::string_view stage_symbol(Stage stage) { return kStages[static_cast<std::size_t>(stage)].symbol; }
+StageKind stage_kind(Stage stage) { return text_of(stage).kind; }
+
+std::vector<StageId> every_stage() {
+    std::vector<StageId> stages;
+    for (int i = 0; i < kStageCount; ++i) {
+        const Stage stage = static_cast<Stage>(i);
+        if (stage == Stage::Norm2)
+            for (const Stage role : kOfCross) stages.push_back({role, 0, Stack::Main, kCrossAttention});
+        stages.push_back({stage, is_layer_stage(stage) ? 0 : -1});
+    }
+    return stages;
+}
+
+bool same_role(const StageId& a, const StageId& b) { return a.stage == b.stage && a.attention == b.attention && a.nth == b.nth; }
+
+int steps_between(Stage a, Stage b) { return std::abs(static_cast<int>(a) - static_cast<int>(b)); }
+
+std::string stage_name(const StageId& id) {
+    std::string name(text_of(id.stage).name);
+    if (id.attention == kCrossAttention) {
+        // It has one norm and one sum, which need no number.
+        if (id.stage == Stage::Norm1) name = "norm";
+        if (id.stage == Stage::Residual1) name = "residual";
+        name.insert(0, kCrossPrefix);
+    }
+    return id.nth == 0 ? name : name + "." + std::to_string(id.nth);
+}
+
+std::string_view stage_symbol(Stage stage) { return text_of(stage).symbol; }
 
 std::optional<LinearMap> linear_map(Stage stage) {
     // Without a default, so that a new stage does not compile until it is listed.
@@ -98,16 +118,12 @@ std::optional<LinearMap> linear_map(Stage stage) {
     case Stage::EmbeddingIn:
         return LinearMap::EmbeddingIn;
     case Stage::Q:
-    case Stage::CrossQ:
         return LinearMap::Q;
     case Stage::K:
-    case Stage::CrossK:
         return LinearMap::K;
     case Stage::V:
-    case Stage::CrossV:
         return LinearMap::V;
     case Stage::AttentionOut:
-    case Stage::CrossAttentionOut:
         return LinearMap::AttentionOut;
     case Stage::FfnGate:
         return LinearMap::FfnGate;
@@ -143,15 +159,6 @@ std::optional<LinearMap> linear_map(Stage stage) {
     case Stage::Concat:
     case Stage::AttentionNorm:
     case Stage::Residual1:
-    case Stage::CrossNorm:
-    case Stage::CrossScores:
-    case Stage::CrossScaled:
-    case Stage::CrossMasked:
-    case Stage::CrossWeights:
-    case Stage::CrossDropped:
-    case Stage::CrossContext:
-    case Stage::CrossConcat:
-    case Stage::CrossResidual:
     case Stage::Norm2:
     case Stage::FfnActivation:
     case Stage::FfnGated:
@@ -198,75 +205,63 @@ std::string_view linear_subscript(Stage stage) {
     return "";
 }
 
-std::optional<Stage> stage_from_name(std::string_view name) {
-    for (int i = 0; i < kStageCount; ++i)
-        if (kStages[static_cast<std::size_t>(i)].name == name) return static_cast<Stage>(i);
+std::optional<StageId> stage_from_name(std::string_view name, int layer) {
+    std::uint16_t nth = 0;
+    if (const std::size_t dot = name.find('.'); dot != std::string_view::npos)
+        std::from_chars(name.data() + dot + 1, name.data() + name.size(), nth);
+    for (StageId id : every_stage()) {
+        if (id.layer >= 0) id.layer = layer;
+        id.nth = nth;
+        if (stage_name(id) == name) return id;
+    }
     return std::nullopt;
 }
 
-bool is_layer_stage(Stage stage) { return stage >= Stage::Norm1 && stage <= Stage::Residual2; }
-bool is_cross(Stage stage) { return stage >= Stage::CrossNorm && stage <= Stage::CrossResidual; }
-bool is_probability(Stage stage) { return to_self(stage) == Stage::Weights || stage == Stage::Probabilities; }
+bool is_layer_stage(Stage stage) { return stage_kind(stage) != StageKind::Embedding && stage_kind(stage) != StageKind::Output; }
+bool is_attention_map(Stage stage) { return stage_kind(stage) == StageKind::Map; }
+bool is_probability(Stage stage) { return stage == Stage::Weights || stage == Stage::Probabilities; }
 
-bool is_attention_map(Stage stage) {
-    const Stage self = to_self(stage);
-    return self >= Stage::Scores && self <= Stage::Dropped;
-}
-
-namespace {
-/// The self-attention counterparts of the cross-attention stages, in their order.
-constexpr std::array kSelfOfCross = {Stage::Norm1,    Stage::Q,       Stage::K,       Stage::V,       Stage::Scores, Stage::Scaled,
-                                     Stage::Masked,   Stage::Weights, Stage::Dropped, Stage::Context, Stage::Concat, Stage::AttentionOut,
-                                     Stage::Residual1};
-}  // namespace
-
-Stage to_cross(Stage stage) {
-    const auto found = std::find(kSelfOfCross.begin(), kSelfOfCross.end(), stage);
-    return found == kSelfOfCross.end() ? stage : static_cast<Stage>(static_cast<int>(Stage::CrossNorm) + (found - kSelfOfCross.begin()));
-}
-
-Stage to_self(Stage stage) {
-    return is_cross(stage) ? kSelfOfCross[static_cast<std::size_t>(stage) - static_cast<std::size_t>(Stage::CrossNorm)] : stage;
-}
-
-StageId of_same_attention(StageId id, Stage self) {
-    id.stage = is_cross(id.stage) ? to_cross(self) : self;
+StageId of_same_attention(StageId id, Stage role) {
+    id.stage = role;
+    id.nth = 0;
     return id;
 }
 
 StageId weights_of(const StageId& id) { return of_same_attention(id, Stage::Weights); }
 
-std::uint64_t stage_key(Stage stage) { return kStages[static_cast<std::size_t>(stage)].key; }
+std::uint64_t stage_key(const StageId& id) {
+    // The keys of these roles in cross-attention follow those in self-attention, in the same order.
+    return (static_cast<std::uint64_t>(id.nth) << 40) ^ (text_of(id.stage).key + id.attention * kOfCross.size());
+}
 
 std::string tensor_name(const StageId& id) {
     std::string out;
     if (id.stack == Stack::Encoder) out = "encoder.";
     if (id.stack == Stack::Decoder) out = "decoder.";
     if (id.layer >= 0) out += "layers." + std::to_string(id.layer) + ".";
-    std::string_view name = stage_name(id.stage);
-    if (is_attention_stage(id.stage)) {
-        out += is_cross(id.stage) ? "cross_attention." : "attention.";
-        if (is_cross(id.stage)) name.remove_prefix(kCrossPrefix.size());
+    std::string name = stage_name(id);
+    if (is_inside_attention(id.stage)) {
+        out += id.attention == kCrossAttention ? "cross_attention." : "attention.";
+        if (id.attention == kCrossAttention) name.erase(0, kCrossPrefix.size());
     }
     return out.append(name);
 }
 
 std::optional<StageId> stage_from_tensor_name(std::string_view name) {
-    StageId id;
     std::string_view rest = name;
-    if (consume(rest, "encoder.")) id.stack = Stack::Encoder;
-    else if (consume(rest, "decoder.")) id.stack = Stack::Decoder;
+    const Stack stack = consume(rest, "encoder.") ? Stack::Encoder : consume(rest, "decoder.") ? Stack::Decoder : Stack::Main;
+    int layer = -1;
     if (consume(rest, "layers.")) {
-        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), id.layer);
+        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), layer);
         if (error != std::errc() || end == rest.data() + rest.size() || *end != '.') return std::nullopt;
         rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
     }
     const bool cross = consume(rest, "cross_attention.");
     if (!cross) consume(rest, "attention.");
-    const std::optional<Stage> stage = stage_from_name(std::string(cross ? kCrossPrefix : "").append(rest));
-    if (!stage || is_layer_stage(*stage) != (id.layer >= 0)) return std::nullopt;
-    id.stage = *stage;
-    if (tensor_name(id) != name) return std::nullopt;  // accept one spelling only
+    std::optional<StageId> id = stage_from_name(std::string(cross ? kCrossPrefix : "").append(rest), layer);
+    if (!id || is_layer_stage(id->stage) != (layer >= 0)) return std::nullopt;
+    id->stack = stack;
+    if (tensor_name(*id) != name) return std::nullopt;  // accept one spelling only
     return id;
 }
 

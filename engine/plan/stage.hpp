@@ -1,15 +1,18 @@
 #pragma once
-/// The list of all stages, in the order in which a transformer computes them, and where a stage is in a model.
+/// What stages there are, and where a stage is in a model.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/plan/config.hpp"
 
 namespace attn {
 
+/// The role of a stage, in the order in which a transformer computes them. Shapes are those of self-attention; in cross-attention S counts
+/// the positions of the memory.
 enum class Stage : std::uint8_t {
     // before the layers
     Tokens,             ///< [B,T] ids
@@ -40,19 +43,6 @@ enum class Stage : std::uint8_t {
     AttentionOut,   ///< [B,T,C] concat W_O
     AttentionNorm,  ///< [B,T,C] norm of the sublayer's output
     Residual1,      ///< [B,T,C] the sublayer's input + attention_out
-    CrossNorm,      ///< the cross-attention sublayer of a decoder layer: the same shapes, with S over memory positions
-    CrossQ,
-    CrossK,
-    CrossV,
-    CrossScores,
-    CrossScaled,
-    CrossMasked,
-    CrossWeights,
-    CrossDropped,
-    CrossContext,
-    CrossConcat,
-    CrossAttentionOut,
-    CrossResidual,
     Norm2,          ///< [B,T,C]
     FfnGate,        ///< [B,T,F] gated feed-forward: input of the activation
     FfnHidden,      ///< [B,T,F]
@@ -74,23 +64,45 @@ enum class Stage : std::uint8_t {
 };
 inline constexpr int kStageCount = static_cast<int>(Stage::Probabilities) + 1;
 
-/// A stage of a model. `layer` is -1 for stages outside the layers.
+/// What a stage is part of.
+enum class StageKind : std::uint8_t {
+    Embedding,  ///< before the layers
+    Attention,  ///< what enters or leaves an attention, all heads side by side
+    Heads,      ///< queries, keys, values and mixed values
+    Map,        ///< from queries to keys: scores, scaled, capped, biased, masked, weights and dropped
+    FeedForward,
+    Output,  ///< after the layers
+};
+StageKind stage_kind(Stage stage);
+
+/// Which attention of its layer a stage belongs to.
+inline constexpr std::uint8_t kSelfAttention = 0, kCrossAttention = 1;
+
+/// A stage of a model: its role and its place.
 struct StageId {
     Stage stage = Stage::Tokens;
-    int layer = -1;
+    int layer = -1;  ///< -1: outside the layers
     Stack stack = Stack::Main;
+    std::uint8_t attention = kSelfAttention;
+    std::uint16_t nth = 0;  ///< which of several stages with this role there
     bool operator==(const StageId&) const = default;
 };
+/// Every stage that our models can have, in order of computation: those of layers in layer 0, and all in Stack::Main.
+std::vector<StageId> every_stage();
+/// Whether two stages differ at most in layer and stack.
+bool same_role(const StageId& a, const StageId& b);
+/// How far apart two roles are in the order of computation.
+int steps_between(Stage a, Stage b);
 
-/// The linear maps of a model. Each is the operation behind one stage, and behind that of cross-attention, if there is one.
+/// The linear maps of a model. Each is the operation behind one role.
 enum class LinearMap : std::uint8_t { EmbeddingIn, Q, K, V, AttentionOut, FfnGate, FfnHidden, FfnOut, HeadHidden, HeadIn, Logits };
 /// The linear map behind a stage; nullopt for a stage of any other operation.
 std::optional<LinearMap> linear_map(Stage stage);
 
-/// snake_case name: "scores", "ffn_out", "cross_scores".
-std::string_view stage_name(Stage stage);
-/// The stage with this name, if there is one.
-std::optional<Stage> stage_from_name(std::string_view name);
+/// snake_case name without layer and stack: "scores", "ffn_out", "cross_scores", "masked.1" for nth = 1.
+std::string stage_name(const StageId& id);
+/// The stage with this name, if there is one; in that layer if it belongs to layers.
+std::optional<StageId> stage_from_name(std::string_view name, int layer = 0);
 /// Short symbol for the strip of stages: "QKᵀ", "÷√d", "softmax", "AV", "·W_O".
 std::string_view stage_symbol(Stage stage);
 /// Subscript of W and b in the linear map behind a stage: "Q", "O", "1"; "head" for the logits, "" for other stages.
@@ -103,21 +115,15 @@ std::optional<StageId> stage_from_tensor_name(std::string_view name);
 
 /// True for the stages that exist once per layer.
 bool is_layer_stage(Stage stage);
-/// True for the stages of a cross-attention sublayer.
-bool is_cross(Stage stage);
-/// True for the maps [B,H,T,S]: scores, scaled, capped, biased, masked, weights, dropped and their cross_ forms.
+/// True for StageKind::Map.
 bool is_attention_map(Stage stage);
 /// True for stages whose numbers are in [0, 1] by construction: weights and probabilities (dropped may exceed 1).
 bool is_probability(Stage stage);
-/// The cross-attention counterpart of a self-attention stage; the stage itself if there is none.
-Stage to_cross(Stage stage);
-/// The inverse of to_cross.
-Stage to_self(Stage stage);
-/// The stage `self` of the attention that `id` is a stage of: its cross-attention form if that is cross-attention.
-StageId of_same_attention(StageId id, Stage self);
+/// The stage of that role in the attention that `id` is a stage of.
+StageId of_same_attention(StageId id, Stage role);
 /// The attention weights of the attention that `id` is a stage of.
 StageId weights_of(const StageId& id);
-/// An identifying number that does not change when stages are added: dropout patterns depend on it.
-std::uint64_t stage_key(Stage stage);
+/// A number for role, attention and nth that does not change when stages are added: dropout patterns depend on it.
+std::uint64_t stage_key(const StageId& id);
 
 }  // namespace attn

@@ -3,16 +3,16 @@
 namespace attn {
 namespace {
 
-void add_stage(std::string& list, Stage stage) {
+void add_stage(std::string& list, const StageId& id) {
     if (!list.empty()) list += ", ";
-    list += stage_name(stage);
+    list += stage_name(id);
 }
 
 /// Stages of a later layer than the first have the same names.
 std::string stages_of_stack(const Plan& plan, Stack stack) {
     std::string list;
     for (const PlanNode& node : plan.nodes())
-        if (node.id.stack == stack && node.id.layer <= 0) add_stage(list, node.id.stage);
+        if (node.id.stack == stack && node.id.layer <= 0) add_stage(list, node.id);
     return list;
 }
 
@@ -26,7 +26,7 @@ std::string stages_of(const Plan& plan) {
 
 std::string all_stages() {
     std::string list;
-    for (int i = 0; i < kStageCount; ++i) add_stage(list, static_cast<Stage>(i));
+    for (const StageId& id : every_stage()) add_stage(list, id);
     return list;
 }
 

@@ -19,7 +19,7 @@ std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
     case Axis::N:
         return config.embedding_width();
     case Axis::C:
-        return to_self(node.id.stage) == Stage::Concat ? config.attention_width() : config.d_model;
+        return node.id.stage == Stage::Concat ? config.attention_width() : config.d_model;
     case Axis::B:
     case Axis::T:
     case Axis::S:
@@ -30,7 +30,7 @@ std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
 }
 
 std::int64_t positions_along(const PlanNode& node, Axis axis, const BatchSizes& sizes) {
-    const bool of_source = node.id.stack == Stack::Encoder || (axis == Axis::S && is_cross(node.id.stage));
+    const bool of_source = node.id.stack == Stack::Encoder || (axis == Axis::S && node.id.attention == kCrossAttention);
     return of_source ? sizes.source_positions : sizes.positions;
 }
 

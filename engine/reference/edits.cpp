@@ -47,8 +47,7 @@ private:
         return number({edit_.from_sequence, at.h, edit_.from == Edit::kAll ? at.t : edit_.from, at.s});
     }
     double frozen(const Place& at, double old) const {
-        const Stage stage = to_self(edit_.at.stage);
-        if (stage != Stage::Weights && stage != Stage::Dropped) return old;
+        if (edit_.at.stage != Stage::Weights && edit_.at.stage != Stage::Dropped) return old;
         if (edit_.pattern == Pattern::Uniform) {
             double allowed = 0;
             for (std::int64_t s = 0; s < columns_; ++s) allowed += may({at.b, at.h, at.t, s}) ? 1 : 0;

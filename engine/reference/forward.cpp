@@ -45,7 +45,7 @@ Matrix sum(const Matrix& a, const Matrix& b) {
 
 /// Which random numbers a dropout site uses: one stream per sublayer, by the same convention as engine/ops/dropout.
 std::uint64_t dropout_stream(const StageId& site) {
-    return (static_cast<std::uint64_t>(site.stack) << 56) ^ (static_cast<std::uint64_t>(site.layer + 1) << 8) ^ stage_key(site.stage);
+    return (static_cast<std::uint64_t>(site.stack) << 56) ^ (static_cast<std::uint64_t>(site.layer + 1) << 8) ^ stage_key(site);
 }
 
 /// Cell i is dropped if number i of the site's stream is below the rate, else divided by 1 - rate.
@@ -213,7 +213,7 @@ private:
         if (!knows_mask(node.op)) return nullptr;
         // Where the mask comes late, the first stage that knows it is the softmax.
         if (node.op != Op::Mask && node.op != Op::SoftmaxThenMask) return recorded(node.inputs.at(0)).permissions;
-        const bool cross = is_cross(node.id.stage);
+        const bool cross = node.id.attention == kCrossAttention;
         const std::int64_t queries = batch(node).length, keys = cross ? source_.length : queries;
         const MaskRule rule = node.settings.mask_rule;
         if (cross || node.id.stack == Stack::Encoder)

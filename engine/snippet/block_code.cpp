@@ -52,7 +52,7 @@ void write_add(Script& script) {
 
 void write_linear(Script& script) {
     const PlanNode& node = script.node();
-    const bool from_memory = is_cross(node.id.stage) && node.has_heads() && to_self(node.id.stage) != Stage::Q;
+    const bool from_memory = node.id.attention == kCrossAttention && node.has_heads() && node.id.stage != Stage::Q;
     const std::string x = script.operand(node.inputs.at(0), from_memory ? "memory" : ""), letter(linear_subscript(node.id.stage));
     std::string product;
     if (node.weight.transposed) {

@@ -46,7 +46,7 @@ std::string Script::add(NamedArray array) {
 
 std::string Script::operand(const StageId& id, const std::string& name) {
     const Tensor<float>& value = stage(id).value;
-    const std::string variable = name.empty() ? std::string(stage_name(id.stage)) : name;
+    const std::string variable = name.empty() ? stage_name(id) : name;
     if (id.stage != Stage::Tokens) return add(make_array<float>(variable, sizes_of(value.shape()), value.values()));
     std::vector<std::int64_t> ids;
     for (const float token : value.values()) ids.push_back(std::lround(token));

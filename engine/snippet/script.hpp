@@ -22,7 +22,7 @@ public:
     const RecordedStage<float>& result() const { return stage(id_); }
     /// Size of an axis of the result.
     std::int64_t size(Axis axis) const { return result().value.shape().size_of(axis); }
-    std::string result_name() const { return std::string(stage_name(id_.stage)); }
+    std::string result_name() const { return stage_name(id_); }
     bool torch() const { return dialect_ == SnippetDialect::PyTorch; }
 
     // --- operands; each returns the name of its variable -----------------------------------------------------------

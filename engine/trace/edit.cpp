@@ -10,10 +10,7 @@
 namespace attn {
 namespace {
 
-bool has_mask(Stage stage) {
-    const Stage self = to_self(stage);
-    return self == Stage::Masked || self == Stage::Weights || self == Stage::Dropped;
-}
+bool has_mask(Stage stage) { return stage == Stage::Masked || stage == Stage::Weights || stage == Stage::Dropped; }
 
 /// Such as "there is no head 7: there are only 4 heads, 0 to 3".
 std::string none_of(const char* what, std::int64_t index, std::int64_t count) {
@@ -27,10 +24,9 @@ std::string none_of(const char* what, std::int64_t index, std::int64_t count) {
 bool is_editable(Stage stage) { return stage != Stage::Tokens && stage != Stage::Probabilities; }
 
 bool is_editable(Stage stage, EditKind kind) {
-    const Stage self = to_self(stage);
     switch (kind) {
     case EditKind::Freeze:
-        return self == Stage::Weights || self == Stage::Dropped;
+        return stage == Stage::Weights || stage == Stage::Dropped;
     case EditKind::TakeRow:
         return is_editable(stage) && !has_mask(stage);
     default:

@@ -32,10 +32,11 @@ struct HeadScore {
 /// The scores of one attention's heads among those of a model, which are in the order of its plan; empty if they are not there.
 inline std::span<const HeadScore> scores_of(std::span<const HeadScore> scores, const StageId& weights) {
     const auto before = [](const StageId& a, const StageId& b) {
-        return std::tie(a.stack, a.layer, a.stage) < std::tie(b.stack, b.layer, b.stage);
+        return std::tie(a.stack, a.layer, a.attention) < std::tie(b.stack, b.layer, b.attention);
     };
     const auto first =
         std::partition_point(scores.begin(), scores.end(), [&](const HeadScore& score) { return before(score.id, weights); });
+    if (first == scores.end() || first->id != weights) return {};
     const auto last = std::partition_point(first, scores.end(), [&](const HeadScore& score) { return !before(weights, score.id); });
     return {first, last};
 }

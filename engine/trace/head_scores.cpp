@@ -78,7 +78,7 @@ void HeadScoreSums::add(const Tensor<float>& rows, const Mask* mask, std::int64_
                 Sums& sums = sums_[static_cast<std::size_t>(head)];
                 const Row row = matrix_of(rows, b * heads + head).row(t).cast<double>();
                 add_shape(row, first + t, sums);
-                if (is_cross(id_.stage)) {
+                if (id_.attention == kCrossAttention) {
                     sums.alignments.resize(static_cast<std::size_t>(shape[0].size));
                     add_alignment(row, mask == nullptr ? nullptr : mask->keep_row(b, head, t),
                                   sums.alignments[static_cast<std::size_t>(b)]);
@@ -112,7 +112,7 @@ std::vector<HeadScore> HeadScoreSums::scores() const {
 std::vector<HeadScore> head_scores(const Trace<float>& trace) {
     std::vector<HeadScore> scores;
     for (const RecordedStage<float>& stage : trace.stages) {
-        if (to_self(stage.id.stage) != Stage::Weights) continue;
+        if (stage.id.stage != Stage::Weights) continue;
         HeadScoreSums sums(stage.id, trace.tokens_of(stage.id.stack));
         sums.add(stage.value, stage.mask.get(), 0);
         const std::vector<HeadScore> found = sums.scores();

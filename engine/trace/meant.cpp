@@ -37,7 +37,7 @@ Tensor<float> projection_before_split(const Trace<float>& trace, const StageId& 
 Mask meant_mask(const Trace<float>& trace, const StageId& id) {
     const MaskSettings& masks = trace.settings.masks;
     const TokenBatch &own = trace.tokens, &source = trace.source_tokens;
-    if (is_cross(id.stage)) return build_cross_mask(masks, source.lengths, own.length, source.length);
+    if (id.attention == kCrossAttention) return build_cross_mask(masks, source.lengths, own.length, source.length);
     if (id.stack == Stack::Encoder) return build_cross_mask(masks, source.lengths, source.length, source.length);
     return build_mask(with_window(masks, trace.plan->at(id).settings.window), own.lengths, own.length);
 }

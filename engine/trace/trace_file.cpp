@@ -64,15 +64,12 @@ std::vector<std::uint8_t> cells_of(const Mask& mask) {
 }
 
 /// Whether heads were split from this stage's projection, which a pass with a mistake also writes.
-bool is_split(const StageId& id) {
-    const Stage stage = to_self(id.stage);
-    return stage == Stage::Q || stage == Stage::K || stage == Stage::V;
-}
+bool is_split(const StageId& id) { return id.stage == Stage::Q || id.stage == Stage::K || id.stage == Stage::V; }
 
 std::string projection_name(const StageId& id) { return tensor_name(id) + "_proj"; }
 
 /// Weights carry the correct mask of their attention.
-bool has_meant_mask(const StageId& id) { return to_self(id.stage) == Stage::Weights; }
+bool has_meant_mask(const StageId& id) { return id.stage == Stage::Weights; }
 
 std::string meant_mask_name(const StageId& id) {
     const std::string name = tensor_name(id);

@@ -194,7 +194,7 @@ std::vector<HeadPoint> heads_from_csv(std::string_view text, std::string_view so
         if (!heads.empty() && step < heads.back().step)
             reader.fail(FileFault::Range, fmt::format("step {} comes after step {}", step, heads.back().step));
         const std::optional<StageId> stage = stage_from_tensor_name(cells[1]);
-        if (!stage || to_self(stage->stage) != Stage::Weights)
+        if (!stage || stage->stage != Stage::Weights)
             reader.fail(FileFault::Format, fmt::format("\"{}\" is not a stage of attention weights", escaped(cells[1])));
         if (heads.empty() || heads.back().step != step) heads.push_back({step, {}});
         HeadScore score;

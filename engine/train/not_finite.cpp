@@ -18,7 +18,7 @@ std::string first_parameter(const Parameters<float>& parameters) {
 
 /// Masked scores are -inf by design; the same numbers are checked before the mask.
 bool is_bad(const RecordedStage<float>& stage) {
-    return to_self(stage.id.stage) != Stage::Masked && !all_finite(stage.value.data(), stage.value.size());
+    return stage.id.stage != Stage::Masked && !all_finite(stage.value.data(), stage.value.size());
 }
 
 TokenBatch sequence_of(const TokenBatch& batch, std::int64_t b) {

@@ -402,7 +402,7 @@ TEST_F(EditKinds, GradientsOfEveryParameterMatchDifferences) {
     std::vector<std::vector<Edit>> lists;
     for (int s = 0; s < kStageCount; ++s) {
         const auto stage = static_cast<Stage>(s);
-        if (is_cross(stage) || !is_editable(stage)) continue;
+        if (!is_editable(stage)) continue;
         const int layer = is_layer_stage(stage) ? 0 : -1;
         Edit row = cell(stage, EditKind::Set, 0.7, layer), whole = cell(stage, EditKind::Scale, -0.6, layer);
         row.column = whole.column = whole.row = Edit::kAll;

@@ -52,7 +52,7 @@ TEST(HeadScores, AlignmentIsHighWhereEachQueryHasAKeyOfItsOwnInAnotherText) {
     const auto alignment = [](const std::vector<std::vector<float>>& rows, std::int64_t queries) {
         Trace<float> trace = weights_trace(rows, std::vector<std::int32_t>(rows.size(), 4), queries);
         EXPECT_DOUBLE_EQ(head_scores(trace)[0].alignment, 0) << "of self-attention it says nothing";
-        trace.stages[0].id.stage = Stage::CrossWeights;
+        trace.stages[0].id.attention = kCrossAttention;
         trace.stages[0].mask = nullptr;
         const HeadScore score = head_scores(trace)[0];
         EXPECT_EQ(score.rows, queries);
@@ -67,7 +67,7 @@ TEST(HeadScores, AlignmentIsHighWhereEachQueryHasAKeyOfItsOwnInAnotherText) {
 
 TEST(HeadScores, MaskedKeysOfAnotherTextNeedNoQuery) {
     Trace<float> trace = weights_trace({{1, 0, 0}, {0, 1, 0}, {0, 1, 0}}, {4, 5, 6}, 3);
-    trace.stages[0].id.stage = Stage::CrossWeights;
+    trace.stages[0].id.attention = kCrossAttention;
     trace.stages[0].mask = std::make_shared<Mask>(Mask::padding({2}, 3, 3));
     EXPECT_NEAR(head_scores(trace)[0].alignment, 1, 1e-7);
     trace.stages[0].mask = nullptr;

@@ -81,7 +81,7 @@ TEST(ConfigJson, SettingsSurvive) {
     settings.temperature = 0.7;
     settings.dropout = {0.1, 0.25, 1.0, ~std::uint64_t{0} - 1};
     settings.edits = {
-        {.kind = EditKind::Set, .at = {Stage::CrossQ, 1, Stack::Decoder}, .row = 3, .column = 2, .value = 0.1 + 0.2},
+        {.kind = EditKind::Set, .at = {Stage::Q, 1, Stack::Decoder, kCrossAttention}, .row = 3, .column = 2, .value = 0.1 + 0.2},
         {.kind = EditKind::Scale, .at = {Stage::Context, 2}, .head = 3, .value = -1.5},
         {.kind = EditKind::Freeze, .at = {Stage::Weights, 0}, .sequence = 1, .head = 2, .pattern = Pattern::First, .on = false},
         {.kind = EditKind::TakeRow, .at = {Stage::Embedding, -1}, .row = 1, .from = 4},

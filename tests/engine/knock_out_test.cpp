@@ -87,8 +87,9 @@ void expect_in_order_and_in_grid(const KnockOut& found) {
 Trace<float> without_head(const Trace<float>& trace, const PartWorth& head) {
     auto parameters = std::make_shared<Parameters<float>>(*trace.parameters);
     const std::string stack = head.stage.stack == Stack::Encoder ? "encoder." : head.stage.stack == Stack::Decoder ? "decoder." : "";
-    const ParameterInfo* out = parameters->layout().find(stack + "layers." + std::to_string(head.stage.layer) + "." +
-                                                         (is_cross(head.stage.stage) ? "cross_attention" : "attention") + ".out.weight");
+    const ParameterInfo* out =
+        parameters->layout().find(stack + "layers." + std::to_string(head.stage.layer) + "." +
+                                  (head.stage.attention == kCrossAttention ? "cross_attention" : "attention") + ".out.weight");
     const std::int64_t size = trace.config.head_size();
     for (std::int64_t row = head.index * size; row < (head.index + 1) * size; ++row)
         for (std::int64_t column = 0; column < trace.config.d_model; ++column)
@@ -183,7 +184,7 @@ TEST(KnockOut, OfBlocksAgreesWithTracesInWhichTheyAddNothing) {
         for (const PartWorth& part : found.parts) {
             networks += part.stage.stage == Stage::FfnOut ? 1 : 0;
             normed += part.stage.stage == Stage::FfnNorm || part.stage.stage == Stage::AttentionNorm ? 1 : 0;
-            unprojected += to_self(part.stage.stage) == Stage::Concat ? 1 : 0;
+            unprojected += part.stage.stage == Stage::Concat ? 1 : 0;
             const double expected = answer_of(without_block(trace, part), place);
             ASSERT_TRUE(near(part.without, expected))
                 << seed << " " << tensor_name(part.stage) << ": " << part.without << ", expected " << expected;
@@ -248,8 +249,9 @@ TEST(KnockOut, OfALongTextIsMeasuredInRowsAndSaysTheSame) {
 double addition_of(const Trace<float>& trace, const PartWorth& head) {
     const Tensor<float>& context = trace.find(head.stage)->value;
     const std::string stack = head.stage.stack == Stack::Encoder ? "encoder." : head.stage.stack == Stack::Decoder ? "decoder." : "";
-    const MatrixView out = trace.parameters->view(stack + "layers." + std::to_string(head.stage.layer) + "." +
-                                                  (is_cross(head.stage.stage) ? "cross_attention" : "attention") + ".out.weight");
+    const MatrixView out =
+        trace.parameters->view(stack + "layers." + std::to_string(head.stage.layer) + "." +
+                               (head.stage.attention == kCrossAttention ? "cross_attention" : "attention") + ".out.weight");
     const std::int64_t size = trace.config.head_size();
     double squares = 0;
     for (std::int64_t b = 0; b < context.shape()[0].size; ++b)

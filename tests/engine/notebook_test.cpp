@@ -34,12 +34,12 @@ Trace<Scalar> run(const Config& config) {
 template <class Scalar>
 void expect_stage(const Trace<Scalar>& trace, Stage stage, std::span<const double> expected, std::int64_t offset = 0) {
     const auto* recorded = trace.find({stage, is_layer_stage(stage) ? 0 : -1});
-    ASSERT_NE(recorded, nullptr) << stage_name(stage);
-    ASSERT_GE(recorded->value.size(), offset + static_cast<std::int64_t>(expected.size())) << stage_name(stage);
+    ASSERT_NE(recorded, nullptr) << stage_name({stage});
+    ASSERT_GE(recorded->value.size(), offset + static_cast<std::int64_t>(expected.size())) << stage_name({stage});
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const double got = recorded->value.data()[offset + static_cast<std::int64_t>(i)];
         const double tolerance = sizeof(Scalar) == 8 ? 1e-12 : 1e-5 * std::max(1.0, std::abs(expected[i]));
-        EXPECT_TRUE(std::abs(got - expected[i]) <= tolerance) << stage_name(stage) << " " << i << ": " << got << " not " << expected[i];
+        EXPECT_TRUE(std::abs(got - expected[i]) <= tolerance) << stage_name({stage}) << " " << i << ": " << got << " not " << expected[i];
     }
 }
 

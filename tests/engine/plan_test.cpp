@@ -64,7 +64,7 @@ std::vector<std::string> disagreements(const Plan& plan, const Trace<float>& tra
         if (stage == nullptr) continue;
         const bool source = node.id.stack == Stack::Encoder;
         const std::int64_t own = source ? trace.source_tokens.length : trace.tokens.length,
-                           keys = is_cross(node.id.stage) ? trace.source_tokens.length : own;
+                           keys = node.id.attention == kCrossAttention ? trace.source_tokens.length : own;
         Shape shape;
         for (const Axis axis : node.axes) {
             const bool joined = node.op == Op::JoinHeads && axis == Axis::C;
@@ -167,6 +167,17 @@ TEST(Plan, ItsListOfStagesNamesEachOnce) {
     }
     EXPECT_GT(both.find("cross_weights"), at) << "of the decoder";
     for (const std::string& name : names_in(all_stages())) EXPECT_TRUE(stage_from_name(name)) << name;
+}
+
+TEST(Plan, KnowsWhatIsComputedFirst) {
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        const Plan plan(RandomModel(seed, seed % 2 == 0).config);
+        for (std::size_t i = 0; i < plan.nodes().size(); ++i)
+            for (std::size_t j = 0; j < plan.nodes().size(); ++j) EXPECT_EQ(plan.before(plan.nodes()[i].id, plan.nodes()[j].id), i < j);
+        const StageId nowhere{Stage::Weights, 1000};
+        EXPECT_FALSE(plan.before(nowhere, plan.nodes().back().id));
+        EXPECT_FALSE(plan.before(plan.nodes().front().id, nowhere));
+    }
 }
 
 TEST(Plan, TellsTheShapeOfEveryStage) {

@@ -18,16 +18,16 @@ TEST(QueryKey, EveryCellOfRandomModelsAddsUpToItsScore) {
         const RandomModel model(seed);
         const Trace<float> trace = model.trace<float>();
         for (const auto& stage : trace.stages) {
-            if (to_self(stage.id.stage) != Stage::Scores) continue;
-            cross += is_cross(stage.id.stage);
+            if (stage.id.stage != Stage::Scores) continue;
+            cross += stage.id.attention == kCrossAttention;
             const Shape& shape = stage.value.shape();
             const std::int64_t b = shape[0].size - 1, h = shape[1].size - 1;
             for (std::int64_t t = 0; t < shape[2].size; ++t)
                 for (std::int64_t s = 0; s < shape[3].size; ++s) {
                     const QueryKeyProduct product = query_key_product(trace, stage.id, b, h, t, s);
                     StageId q = stage.id, k = stage.id;
-                    q.stage = is_cross(stage.id.stage) ? Stage::CrossQ : Stage::Q;
-                    k.stage = is_cross(stage.id.stage) ? Stage::CrossK : Stage::K;
+                    q.stage = Stage::Q;
+                    k.stage = Stage::K;
                     ASSERT_EQ(product.query.size(), static_cast<std::size_t>(model.config.head_size()));
                     double sum = 0;
                     for (std::size_t d = product.query.size(); d-- > 0;) {

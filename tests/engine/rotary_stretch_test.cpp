@@ -97,7 +97,7 @@ TEST(RotaryStretch, IsExplainedAndWritten) {
         const Trace<double> trace = model.trace<double>();
         EXPECT_EQ(config_from_json(to_json(model.config).dump(), "test"), model.config);
         for (const auto& stage : trace.stages) {
-            if (to_self(stage.id.stage) != Stage::QRotated || stage.value.empty()) continue;
+            if (stage.id.stage != Stage::QRotated || stage.value.empty()) continue;
             const CellRef cell{stage.id, "", {0, 0, stage.value.shape()[2].size - 1, stage.value.shape()[3].size - 1}};
             const Provenance provenance = explain(trace, cell);
             EXPECT_NEAR(provenance.result, stage.value(0, 0, cell.index[2], cell.index[3]), 1e-9);

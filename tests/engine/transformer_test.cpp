@@ -160,11 +160,11 @@ TEST(TransformerStages, OfAnEncoderDecoderNameTheirStack) {
     Config config = small_config();
     config.architecture = Architecture::EncoderDecoder;
     const auto trace = run<float>(config, batch_of({{1, 2, 3}}), causal(), batch_of({{4, 5, 6, 7, 8}}));
-    EXPECT_EQ(value(trace, {Stage::CrossWeights, 1, Stack::Decoder}).shape().text(), "[B=1, H=4, T=3, S=5]");
+    EXPECT_EQ(value(trace, {Stage::Weights, 1, Stack::Decoder, kCrossAttention}).shape().text(), "[B=1, H=4, T=3, S=5]");
     EXPECT_EQ(value(trace, {Stage::Weights, 1, Stack::Decoder}).shape().text(), "[B=1, H=4, T=3, S=3]");
     EXPECT_EQ(value(trace, {Stage::Weights, 1, Stack::Encoder}).shape().text(), "[B=1, H=4, T=5, S=5]");
     EXPECT_EQ(value(trace, {Stage::Logits, -1, Stack::Decoder}).shape().text(), "[B=1, T=3, V=13]");
-    EXPECT_EQ(trace.find({Stage::CrossQ, 0, Stack::Encoder}), nullptr);
+    EXPECT_EQ(trace.find({Stage::Q, 0, Stack::Encoder, kCrossAttention}), nullptr);
     EXPECT_EQ(trace.find({Stage::FinalNorm, -1, Stack::Main}), nullptr);
     EXPECT_TRUE(trace.find({Stage::Weights, 0, Stack::Encoder})->mask->allows_everything()) << "the encoder is not causal";
     EXPECT_EQ(trace.source_tokens.length, 5);
@@ -175,7 +175,7 @@ TYPED_TEST(Transformer, WeightsAreProbabilitiesAndMaskedCellsExactlyZero) {
         const auto trace = run<TypeParam>(config, batch_of({random_text(9, 1), random_text(5, 2)}), causal(),
                                           batch_of({random_text(4, 3), random_text(6, 4)}));
         for (const auto& stage : trace.stages) {
-            const Stage self = to_self(stage.id.stage);
+            const Stage self = stage.id.stage;
             EXPECT_EQ(stage.mask != nullptr, self == Stage::Masked || self == Stage::Weights || self == Stage::Dropped);
             if (self != Stage::Masked && self != Stage::Weights) continue;
             const Shape& shape = stage.value.shape();
@@ -316,7 +316,8 @@ TYPED_TEST(Transformer, EmptyBatchesAndTextsGiveEmptyStages) {
     Config config = small_config();
     config.architecture = Architecture::EncoderDecoder;
     const auto trace = run<TypeParam>(config, batch_of({{1, 2}}), causal(), TokenBatch{0, {}, {0}});
-    for (const TypeParam x : value(trace, {Stage::CrossContext, 0, Stack::Decoder}).values()) EXPECT_EQ(x, 0) << "nothing to attend to";
+    for (const TypeParam x : value(trace, {Stage::Context, 0, Stack::Decoder, kCrossAttention}).values())
+        EXPECT_EQ(x, 0) << "nothing to attend to";
 }
 
 TEST(TransformerInput, IsCheckedBeforeAnythingIsComputed) {

@@ -19,14 +19,14 @@ TEST(ValueNorms, AreTheLengthsOfWhatIsMoved) {
         const testing_support::RandomModel model(seed, seed % 2 == 1);
         const Trace<float> trace = model.trace<float>();
         for (const RecordedStage<float>& stage : trace.stages) {
-            if (to_self(stage.id.stage) != Stage::Weights) continue;
+            if (stage.id.stage != Stage::Weights) continue;
             SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << tensor_name(stage.id));
             const Tensor<float> norms = value_norms(trace, stage.id);
             const Tensor<float>& v = trace.find(values_of(stage.id))->value;
             const Shape& shape = v.shape();
             const std::int64_t sharing = trace.config.num_heads / shape[1].size, width = shape[3].size;
             StageId out = stage.id;
-            out.stage = is_cross(stage.id.stage) ? Stage::CrossAttentionOut : Stage::AttentionOut;
+            out.stage = Stage::AttentionOut;
             const PlanNode* node = trace.plan->find(out);
             const MatrixView matrix = node == nullptr ? MatrixView{} : trace.parameters->view(node->weight.name);
             without += matrix ? 0U : 1U;

@@ -126,7 +126,8 @@ TEST(Learning, SentencesAreTranslatedByLookingAtTheWordThatIsRendered) {
     EXPECT_EQ(last.step, 1200);
     EXPECT_GE(last.accuracy, 0.99);
     const auto heads = score_heads(run.keep().parameters, run.dataset().probe_batch(), run.settings().train.forward, run.steps()).scores;
-    for (const HeadScore& head : heads) EXPECT_TRUE(!is_cross(head.id.stage) || head.entropy < 1) << "cross-attention knows where to look";
+    for (const HeadScore& head : heads)
+        EXPECT_TRUE(head.id.attention != kCrossAttention || head.entropy < 1) << "cross-attention knows where to look";
 }
 
 /// Hidden words are sometimes ambiguous; a short run finds most of the others.

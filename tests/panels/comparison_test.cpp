@@ -838,7 +838,7 @@ TEST_F(ComparisonTest, HeadsAndGridShowDifferencesOnOneScale) {
     for (const View shown : {View::Heads, View::Grid}) {
         view.view = shown;
         float reach = 0;
-        with_context([&](PanelContext& context) { reach = shown_reach(context, Stage::Weights); });
+        with_context([&](PanelContext& context) { reach = shown_reach(context, {Stage::Weights}); });
         ASSERT_GT(reach, of_layer) << "Grid shows all layers, and another one has larger differences";
         of_layer = reach;
         canvas.calls.clear();
@@ -849,7 +849,7 @@ TEST_F(ComparisonTest, HeadsAndGridShowDifferencesOnOneScale) {
         EXPECT_GE(maps, 4) << static_cast<int>(shown);
     }
     view.compare.choose(Compare::Off);
-    with_context([&](PanelContext& context) { EXPECT_EQ(shown_reach(context, Stage::Weights), 0); });
+    with_context([&](PanelContext& context) { EXPECT_EQ(shown_reach(context, {Stage::Weights}), 0); });
 }
 
 }  // namespace

@@ -322,9 +322,10 @@ TEST_F(FrameTest, MapsOfOneEquationShareTheZoomOfTheAxesTheyShare) {
             ++beside;
             EXPECT_EQ(call.request.first_row, result.first_row);
             EXPECT_EQ(call.request.last_row, result.last_row);
-            EXPECT_EQ(call.request.first_col == result.first_col && call.request.last_col == result.last_col, columns) << stage_name(stage);
+            EXPECT_EQ(call.request.first_col == result.first_col && call.request.last_col == result.last_col, columns)
+                << stage_name({stage});
         }
-        EXPECT_EQ(beside, 1) << stage_name(stage);
+        EXPECT_EQ(beside, 1) << stage_name({stage});
     }
 }
 

@@ -317,7 +317,7 @@ TEST_F(Grid, EveryPatternOfAnEncoderDecoderHasAChipInASmallWindow) {
 TEST_F(Grid, SortedMapsShowTheShareThatTheyAreSortedBy) {
     open_grid("encoder-decoder");
     with_context([](PanelContext& context) {
-        const StageId self{Stage::Weights, 0, Stack::Decoder}, cross{Stage::CrossWeights, 0, Stack::Decoder};
+        const StageId self{Stage::Weights, 0, Stack::Decoder}, cross{Stage::Weights, 0, Stack::Decoder, kCrossAttention};
         const HeadScore* score = head_score(context, self, 1);
         ASSERT_NE(score, nullptr);
         for (const PatternInfo& pattern : head_patterns()) {

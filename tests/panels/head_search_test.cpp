@@ -32,13 +32,13 @@ TEST(HeadSearch, ReadsPlacesInEveryUsualForm) {
 }
 
 TEST(HeadSearch, TellsTheStacksOfAnEncoderDecoderApart) {
-    const auto at = [](Stage stage, Stack stack) {
+    const auto at = [](Stack stack, std::uint8_t attention) {
         HeadScore score = score_of(0, 3);
-        score.id = {stage, 0, stack};
+        score.id = {Stage::Weights, 0, stack, attention};
         return score;
     };
-    const HeadScore encoder = at(Stage::Weights, Stack::Encoder), decoder = at(Stage::Weights, Stack::Decoder),
-                    cross = at(Stage::CrossWeights, Stack::Decoder);
+    const HeadScore encoder = at(Stack::Encoder, kSelfAttention), decoder = at(Stack::Decoder, kSelfAttention),
+                    cross = at(Stack::Decoder, kCrossAttention);
     EXPECT_EQ(attention_letter(encoder.id), 'E');
     EXPECT_EQ(attention_letter(decoder.id), 'D');
     EXPECT_EQ(attention_letter(cross.id), 'X');
@@ -72,7 +72,7 @@ TEST(HeadSearch, KnowsPatternsByTheirWords) {
 TEST(HeadSearch, AHeadHasOnlyPatternsThatItCanShow) {
     HeadScore self = score_of(0, 0, 0.7), cross = self;
     self.induction = self.alignment = cross.alignment = 0.9;
-    cross.id.stage = Stage::CrossWeights;
+    cross.id.attention = kCrossAttention;
     EXPECT_EQ(pattern_share(self, "first token"), 0.7);
     EXPECT_EQ(pattern_share(self, "alignment"), 0) << "of self-attention";
     EXPECT_EQ(pattern_share(self, "after a repeat"), 0) << "nothing is repeated";

@@ -54,10 +54,9 @@ TEST(Markdown, ReadsStylesAndLeavesLoneMarksAlone) {
 
 /// Every stage has a title, and every letter of a shape is in the glossary.
 TEST(Words, StandForEveryStageAndAxis) {
-    for (int i = 0; i < kStageCount; ++i) {
-        const auto stage = static_cast<Stage>(i);
-        const std::string title = stage_title(stage, "word");
-        EXPECT_TRUE(title[0] >= 'A' && title[0] <= 'Z') << stage_name(stage) << " has no words";
+    for (const StageId& id : every_stage()) {
+        const std::string title = stage_title(id, "word");
+        EXPECT_TRUE(title[0] >= 'A' && title[0] <= 'Z') << stage_name(id) << " has no words";
         EXPECT_EQ(title.find('_'), std::string::npos) << title;
     }
     std::string glossary;

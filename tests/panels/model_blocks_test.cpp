@@ -32,18 +32,20 @@ std::string wrong_blocks(const Config& config, const Plan& plan, const std::vect
         const bool decoder = block.stack == Stack::Decoder;
         const std::size_t expected = 1U + (decoder ? 1U : 0U) + (config.feed_forward ? 1U : 0U);
         if (block.parts.size() != expected) return "a layer has another number of parts";
-        if (block.parts[0].kind != PartKind::Attention || block.parts[0].opens.stage != Stage::Weights) return "no attention first";
-        if (decoder && (block.parts[1].kind != PartKind::CrossAttention || block.parts[1].opens.stage != Stage::CrossWeights))
+        if (block.parts[0].kind != PartKind::Attention || block.parts[0].opens.stage != Stage::Weights ||
+            block.parts[0].opens.attention != kSelfAttention)
+            return "no attention first";
+        if (decoder && (block.parts[1].kind != PartKind::CrossAttention ||
+                        block.parts[1].opens != StageId{Stage::Weights, block.layer, block.stack, kCrossAttention}))
             return "no cross-attention second";
         if (config.feed_forward && (block.parts.back().kind != PartKind::FeedForward || block.parts.back().opens.stage != Stage::FfnOut))
             return "no feed-forward last";
         if (block.parallel != (config.residual && config.feed_forward && config.order != BlockOrder::InTurn))
             return "parts in turn that are computed at once, or at once that are in turn";
         for (const BlockPart& piece : block.parts) {
-            if (piece.sum && piece.sum->stage != (piece.kind == PartKind::Attention        ? Stage::Residual1
-                                                  : piece.kind == PartKind::CrossAttention ? Stage::CrossResidual
-                                                                                           : Stage::Residual2))
-                return "a part has the sum of another";
+            const std::uint8_t attention = piece.kind == PartKind::CrossAttention ? kCrossAttention : kSelfAttention;
+            const Stage sum = piece.kind == PartKind::FeedForward ? Stage::Residual2 : Stage::Residual1;
+            if (piece.sum && (piece.sum->stage != sum || piece.sum->attention != attention)) return "a part has the sum of another";
             if (piece.sum.has_value() != config.residual) return "a sum where there is none, or none where there is one";
             if (plan.find(piece.opens) == nullptr || (piece.sum && plan.find(*piece.sum) == nullptr)) return "a part leads nowhere";
         }
@@ -101,8 +103,8 @@ TEST(ModelBlocks, EveryStageIsFoundInItsBlockAndStaysWhatItIsInTheNext) {
                 EXPECT_EQ(block_of(blocks, plan, there), static_cast<std::size_t>(&other - blocks.data()));
                 // Layers may differ: one may have rotated queries and another not.
                 if (other.stack == block.stack && other.kind == block.kind &&
-                    plan.find({node.id.stage, other.layer, other.stack}) != nullptr) {
-                    EXPECT_EQ(there.stage, node.id.stage);
+                    plan.find({node.id.stage, other.layer, other.stack, node.id.attention}) != nullptr) {
+                    EXPECT_TRUE(same_role(there, node.id));
                 }
             }
         }

@@ -81,7 +81,7 @@ TEST_F(MorphTest, EndsAfterItsTimeAndAsksForNoMoreFrames) {
     EXPECT_GT(seconds_at_rest(view, now), 1e9);
     for (const Stage next : {Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped, Stage::Scores}) {
         turn_to(next);
-        EXPECT_EQ(see_through(), 1) << stage_name(next);
+        EXPECT_EQ(see_through(), 1) << stage_name({next});
         EXPECT_EQ(seconds_at_rest(view, now - kFrame), 0);
         const int frames = frames_to_rest();
         EXPECT_GT(frames, 3) << "of 60 a second, 150 ms are nine";

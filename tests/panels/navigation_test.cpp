@@ -241,7 +241,7 @@ TEST_F(OpeningTest, TheTextIsThatOfTheStage) {
     view.stage = {Stage::Q, 0, Stack::Encoder};
     frames(2, ui_frame);
     EXPECT_TRUE(view.source_text) << "its rows are the words of the source";
-    view.stage = {Stage::CrossWeights, 0, Stack::Decoder};
+    view.stage = {Stage::Weights, 0, Stack::Decoder, kCrossAttention};
     frames(2, ui_frame);
     EXPECT_FALSE(view.source_text);
     view.source_text = true;

@@ -247,9 +247,9 @@ TEST_F(TokenPathView, TokensAreCalledWhatTheyAre) {
     EXPECT_EQ(token_noun(*session->snapshot()), "piece");
     open_example("stories");
     EXPECT_EQ(token_noun(*session->snapshot()), "word");
-    EXPECT_EQ(stage_title(Stage::Tokens, "piece"), "Pieces");
-    EXPECT_EQ(stage_title(Stage::TokenEmbedding, "character"), "Character vectors");
-    EXPECT_EQ(stage_title(Stage::Probabilities, "piece"), "Likely pieces");
+    EXPECT_EQ(stage_title({Stage::Tokens}, "piece"), "Pieces");
+    EXPECT_EQ(stage_title({Stage::TokenEmbedding}, "character"), "Character vectors");
+    EXPECT_EQ(stage_title({Stage::Probabilities}, "piece"), "Likely pieces");
     const std::vector<ModelBlock> blocks = model_blocks(*session->snapshot()->trace->plan);
     EXPECT_EQ(block_title(*session->snapshot()->trace, blocks.front(), "piece"), "pieces in");
     EXPECT_EQ(block_title(*session->snapshot()->trace, blocks.back(), "piece"), "next piece");

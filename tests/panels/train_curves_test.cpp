@@ -138,7 +138,7 @@ TEST(Labels, HeadsAreNamedByTheirAttention) {
     EXPECT_EQ(attention_name({Stage::Weights, 2}, 3), "L2 H3");
     EXPECT_EQ(attention_name({Stage::Context, 0, Stack::Encoder}, 1), "encoder L0 H1");
     EXPECT_EQ(attention_name({Stage::Weights, 0, Stack::Decoder}, 1, true), "dec L0 H1");
-    EXPECT_EQ(attention_name({Stage::CrossContext, 1, Stack::Decoder}, {}, true), "cross L1");
+    EXPECT_EQ(attention_name({Stage::Context, 1, Stack::Decoder, kCrossAttention}, {}, true), "cross L1");
 }
 
 TEST(TrainWords, RunsAreNamedByWhatDistinguishesThem) {

@@ -86,8 +86,8 @@ TEST_F(NamesInEquations, SayTheLayerWhereItIsAnother) {
 }
 
 TEST(NameBeside, SaysTheStackWhereItIsAnother) {
-    EXPECT_EQ(name_beside({Stage::FinalNorm, -1, Stack::Encoder}, {Stage::CrossK, 0, Stack::Decoder}), "encoder final_norm");
-    EXPECT_EQ(name_beside({Stage::Residual2, 1, Stack::Encoder}, {Stage::CrossK, 1, Stack::Decoder}), "encoder L1 residual_2");
+    EXPECT_EQ(name_beside({Stage::FinalNorm, -1, Stack::Encoder}, {Stage::K, 0, Stack::Decoder, kCrossAttention}), "encoder final_norm");
+    EXPECT_EQ(name_beside({Stage::Residual2, 1, Stack::Encoder}, {Stage::K, 1, Stack::Decoder, kCrossAttention}), "encoder L1 residual_2");
     EXPECT_EQ(name_beside({Stage::Residual2, 1, Stack::Decoder}, {Stage::Residual1, 1, Stack::Decoder}), "residual_2");
 }
 

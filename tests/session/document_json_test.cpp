@@ -35,7 +35,7 @@ Document rich_document() {
     document.pins.a = State{setup, Drawn{}};
     Look look;
     look.view = View::Grid;
-    look.stage = {Stage::CrossWeights, 1, Stack::Decoder};
+    look.stage = {Stage::Weights, 1, Stack::Decoder, kCrossAttention};
     look.head = 2;
     look.sequence = 1;
     look.cell = {{Axis::T, 4}, {Axis::S, 0}};

@@ -71,7 +71,7 @@ TEST(EditsInVain, AScoreThatIsMaskedLaterTakesNoPart) {
                 const auto a = before.find(last)->value.values(), b = after.find(last)->value.values();
                 const std::string why = edits_in_vain(after).front();
                 EXPECT_EQ(why.empty(), !std::equal(a.begin(), a.end(), b.begin(), b.end()))
-                    << mistake.name << ", " << stage_name(stage) << "[" << row << "," << column << "]: " << why;
+                    << mistake.name << ", " << stage_name({stage}) << "[" << row << "," << column << "]: " << why;
                 EXPECT_TRUE(why.empty() || why == "masked: takes no part") << why;
                 masked += why.empty() ? 0 : 1;
             }

@@ -32,7 +32,7 @@ TEST(RowsOfAllHeads, AreTheRowsOfTheMaps) {
         float largest = 0;
         for (const RecordedStage<float>& stage : snapshot->trace->stages) {
             const Stack stack = config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
-            if (to_self(stage.id.stage) != Stage::Weights || stage.id.stack != stack) continue;
+            if (stage.id.stage != Stage::Weights || stage.id.stack != stack) continue;
             for (std::int64_t head = 0; head < config.num_heads; ++head)
                 for (std::int64_t key = 0; key < stage.value.shape()[3].size; ++key)
                     largest = std::max(largest, stage.value(0, head, 2, key));

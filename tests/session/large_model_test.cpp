@@ -182,6 +182,7 @@ TEST(LargeModel, OfALongTextFewMapsAreHeld) {
     using Maps = std::vector<Stage>;
     EXPECT_EQ(maps_of(std::nullopt), (Maps{Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped}));
     EXPECT_EQ(maps_of(Stage::Weights), (Maps{Stage::Masked, Stage::Weights}));
+    EXPECT_EQ(maps_of(Stage::Masked), (Maps{Stage::Scaled, Stage::Masked, Stage::Weights})) << "with what it is computed from";
     EXPECT_EQ(maps_of(Stage::Scores), (Maps{Stage::Scores, Stage::Weights}));
     EXPECT_EQ(maps_of(Stage::Dropped), (Maps{Stage::Weights, Stage::Dropped}));
 }
@@ -215,8 +216,9 @@ TEST(LargeModel, WhatIsNotThereSaysWhy) {
     only(sessions.tight, inside_with(*sessions.tight.snapshot()->trace, weights));
     EXPECT_EQ(missing(sessions.tight, weights).words, "");
     EXPECT_EQ(missing(sessions.whole, weights).words, "");
-    EXPECT_EQ(missing(sessions.whole, {Stage::CrossWeights, 0}).words, "This model has no such stage.");
-    EXPECT_FALSE(missing(sessions.whole, {Stage::CrossWeights, 0}).waits);
+    const StageId none{Stage::Weights, 0, Stack::Main, kCrossAttention};
+    EXPECT_EQ(missing(sessions.whole, none).words, "This model has no such stage.");
+    EXPECT_FALSE(missing(sessions.whole, none).waits);
 }
 
 TEST(LargeModel, ALongTextAsksForTheMapsThatAStageNeeds) {

@@ -87,7 +87,7 @@ TEST(OpenedModel, OfTwoStacksReadsOneTextAndWritesTheOther) {
         ASSERT_NE(snapshot, nullptr);
         const ForwardSettings& settings = snapshot->trace->settings;
         const Trace<float> expected = trace_forward<float>(model->parameters(), prepared.tokens, prepared.source, settings);
-        const StageId weights{Stage::CrossWeights, 0, Stack::Decoder};
+        const StageId weights{Stage::Weights, 0, Stack::Decoder, kCrossAttention};
         const auto a = snapshot->trace->find(weights)->value.values(), b = expected.find(weights)->value.values();
         EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
         document.source_texts.push_back("one more");

@@ -59,9 +59,10 @@ TEST(Presets, SayWhatToLookAt) {
 TEST(Presets, TheirSentenceStandsOnlyWhereItIsTrue) {
     const Document document = open_preset("causal-attention");
     EXPECT_EQ(look_at(document), document.look_at);
-    EXPECT_EQ(look_at(document, Stage::Scores), "") << "nothing is masked there yet";
-    EXPECT_EQ(look_at(document, Stage::Weights), document.look_at);
-    EXPECT_EQ(look_at(open_preset("self-attention"), Stage::Scores), open_preset("self-attention").look_at) << "true of all stages";
+    EXPECT_EQ(look_at(document, StageId{Stage::Scores}), "") << "nothing is masked there yet";
+    EXPECT_EQ(look_at(document, StageId{Stage::Weights}), document.look_at);
+    EXPECT_EQ(look_at(open_preset("self-attention"), StageId{Stage::Scores}), open_preset("self-attention").look_at)
+        << "true of all stages";
     Document other = document;
     other.texts = {"another text"};
     EXPECT_EQ(look_at(other), "");
@@ -82,12 +83,12 @@ TEST(Presets, OpenAtAStageThatTheyHave) {
     for (const Preset& preset : presets()) {
         Session session(preset.document, [] {});
         const Trace<float>& trace = *session.wait()->trace;
-        const auto has = [&](Stage stage) {
-            return std::any_of(trace.stages.begin(), trace.stages.end(), [&](const auto& recorded) { return recorded.id.stage == stage; });
+        const auto has = [&](const StageId& id) {
+            return std::any_of(trace.stages.begin(), trace.stages.end(), [&](const auto& stage) { return same_role(stage.id, id); });
         };
         for (std::size_t i = 0; i < preset.sentences.size(); ++i)
-            EXPECT_TRUE(has(opening_look(preset, i).stage.stage)) << preset.name << ", sentence " << i;
-        for (const Stage stage : preset.look_stages) EXPECT_TRUE(has(stage)) << preset.name << " " << stage_name(stage);
+            EXPECT_TRUE(has(opening_look(preset, i).stage)) << preset.name << ", sentence " << i;
+        for (const StageId& id : preset.look_stages) EXPECT_TRUE(has(id)) << preset.name << " " << stage_name(id);
     }
 }
 
@@ -125,7 +126,7 @@ public:
     template <class Scalar>
     void expect_stage(const Trace<Scalar>& trace, Stage stage, std::int64_t head, const std::string& name) {
         const auto* recorded = trace.find({stage, is_layer_stage(stage) ? 0 : -1});
-        ASSERT_NE(recorded, nullptr) << stage_name(stage);
+        ASSERT_NE(recorded, nullptr) << stage_name({stage});
         const std::vector<double> expected = file_.values<double>(name);
         const auto size = static_cast<std::int64_t>(expected.size());
         ASSERT_LE((head + 1) * size, recorded->value.size()) << name;
@@ -153,7 +154,7 @@ public:
         expect_columns(*trace.parameters, "layers.0.attention.qkv.weight", (heads + head) * width, prefix + "w_k");
         expect_columns(*trace.parameters, "layers.0.attention.qkv.weight", (2 * heads + head) * width, prefix + "w_v");
         for (const Stage stage : {Stage::Q, Stage::K, Stage::V, Stage::Scores, Stage::Scaled, Stage::Weights, Stage::Context})
-            expect_stage(trace, stage, head, prefix + std::string(stage_name(stage)));
+            expect_stage(trace, stage, head, prefix + stage_name({stage}));
     }
 
     int compared() const { return compared_; }

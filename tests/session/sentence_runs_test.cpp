@@ -42,12 +42,12 @@ TEST(SentenceRuns, ATranslationIsShownWithItsSourceAndCrossAttention) {
     const auto shown = session.wait();
     ASSERT_EQ(shown->problem, "");
     EXPECT_EQ(shown->trained_step, 12);
-    ASSERT_NE(shown->trace->find({Stage::CrossWeights, 0, Stack::Decoder}), nullptr);
+    ASSERT_NE(shown->trace->find({Stage::Weights, 0, Stack::Decoder, kCrossAttention}), nullptr);
     EXPECT_FALSE(shown->source_tokens.at(0).empty());
     EXPECT_TRUE(session.get(facet::Verification{})->ok);
     const auto& scores = session.training().runs.back().heads.back().scores;
     for (const StageId& id : {StageId{Stage::Weights, 0, Stack::Encoder}, StageId{Stage::Weights, 0, Stack::Decoder},
-                              StageId{Stage::CrossWeights, 0, Stack::Decoder}})
+                              StageId{Stage::Weights, 0, Stack::Decoder, kCrossAttention}})
         EXPECT_EQ(std::count_if(scores.begin(), scores.end(), [&](const HeadScore& score) { return score.id == id; }), 2)
             << tensor_name(id);
 }

@@ -71,7 +71,7 @@ Translated judge_translations(const ShippedModel& model, const SharedParameters&
     const auto trace = trace_forward<float>(parameters, all.tokens, all.source, computed_as(model));
     const int last = static_cast<int>(parameters->config().num_layers) - 1;
     const Tensor<float>& logits = trace.find({Stage::Logits, -1, Stack::Decoder})->value;
-    const Tensor<float>& weights = trace.find({Stage::CrossWeights, last, Stack::Decoder})->value;
+    const Tensor<float>& weights = trace.find({Stage::Weights, last, Stack::Decoder, kCrossAttention})->value;
     std::int64_t words = 0, right = 0, with_origin = 0, aligned = 0;
     for (std::int64_t b = 0; b < all.tokens.size(); ++b) {
         Sentence answer;

@@ -19,7 +19,7 @@ namespace attn::app {
 namespace {
 
 std::string stage_words(const StageId& id) {
-    std::string words(stage_name(id.stage));
+    std::string words = stage_name(id);
     if (id.stack == Stack::Encoder) words += " of the encoder";
     if (id.stack == Stack::Decoder) words += " of the decoder";
     if (id.layer >= 0) words += fmt::format(", layer {}", id.layer);
@@ -46,13 +46,13 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
                 c.view.view = View::Step;
             },
             &PanelContext::ready,
-            fmt::format("{}, {}", stage_title(stage.id.stage, token_noun(context.snapshot)), stage_symbol(stage.id.stage))));
+            fmt::format("{}, {}", stage_title(stage.id, token_noun(context.snapshot)), stage_symbol(stage.id.stage))));
     for (std::int64_t head = 0; head < head_count(trace); ++head)
         all.push_back(without_key(
             fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, &PanelContext::ready, ""));
     for (const PlanNode& stage : trace.plan->nodes()) {
-        if (to_self(stage.id.stage) != Stage::Weights) continue;
-        const std::string side = stage.id.stack == Stack::Encoder ? "encoder " : is_cross(stage.id.stage) ? "cross " : "";
+        if (stage.id.stage != Stage::Weights) continue;
+        const std::string side = stage.id.stack == Stack::Encoder ? "encoder " : stage.id.attention == kCrossAttention ? "cross " : "";
         for (std::int64_t head = 0; head < head_count(trace); ++head)
             all.push_back(without_key(
                 fmt::format("{}L{} H{}", side, stage.id.layer, head), "Head",

@@ -20,7 +20,7 @@ float largest_weight(const PanelContext& context, const StageId& id) {
     if (view.view == View::Train || view.compare.on()) return 0;
     float largest = 0;
     for (const StageRange& range : context.snapshot.ranges)
-        if (to_self(range.id.stage) == to_self(id.stage)) largest = std::max(largest, range.hi);
+        if (range.id.stage == id.stage) largest = std::max(largest, range.hi);
     return largest;
 }
 
@@ -36,7 +36,7 @@ HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const S
     const ColorOptions& options = options_of(context, matrix);
     HeatmapStyle style = resolve_style(options, matrix.content == Content::Probability, lo, hi, keys_of(matrix));
     // Dropout scales up what it keeps, so weights may exceed 1.
-    if (to_self(id.stage) == Stage::Dropped && options.range == RangeMode::Auto && style.hi == 1) style.hi = std::max(1.F, hi);
+    if (id.stage == Stage::Dropped && options.range == RangeMode::Auto && style.hi == 1) style.hi = std::max(1.F, hi);
     // Weights of a long text may all be smaller than the usual end of the range.
     const bool automatic = options.range == RangeMode::Auto && matrix.content == Content::Probability;
     if (!automatic || keys_of(matrix) <= kManyKeys) return style;

@@ -62,7 +62,7 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
         const std::string figure = " " + format_number(value, {.decimals = 2});
         return HeadCaption{name + figure, color, brief + figure};
     };
-    if (is_cross(weights.stage)) return caption("alignment", "align", score->alignment, colors.muted);
+    if (weights.attention == kCrossAttention) return caption("alignment", "align", score->alignment, colors.muted);
     const std::array<Candidate, 4> candidates = {{{"after repeat", "rep", pattern_share(*score, "after a repeat"), colors.chosen_text},
                                                   {"previous", "prev", score->previous_token, colors.axis(Axis::T)},
                                                   {"sink", "sink", score->first_token, colors.axis(Axis::S)},

@@ -26,7 +26,7 @@ std::string_view what_to_change(Compare source) {
 }
 
 std::string stage_in_layer(const PanelContext& context, const StageId& id) {
-    const std::string title = stage_title(id.stage, token_noun(context.snapshot));
+    const std::string title = stage_title(id, token_noun(context.snapshot));
     return id.layer < 0 ? fmt::format("“{}”", title) : fmt::format("“{}” in layer {}", title, id.layer);
 }
 

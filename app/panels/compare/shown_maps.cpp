@@ -24,8 +24,8 @@ bool shows_difference(const PanelContext& context) {
 
 /// Not for cross-attention, whose first key is not a sink common to all queries.
 bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
-    return context.view.without_first_key && (id.stage == Stage::Weights || id.stage == Stage::Dropped) && !context.view.compare.on() &&
-           !shows_gradients(context);
+    return context.view.without_first_key && (id.stage == Stage::Weights || id.stage == Stage::Dropped) && id.attention == kSelfAttention &&
+           !context.view.compare.on() && !shows_gradients(context);
 }
 
 facet::MapChange chosen_change(const PanelContext& context, const StageId& id, std::int64_t head) {
@@ -88,8 +88,8 @@ Matrix compared_map(PanelContext& context, const Matrix& values, const StageId& 
 }  // namespace
 
 bool shows_norm_weighted(const PanelContext& context, const StageId& id) {
-    return context.view.norm_weighted && (to_self(id.stage) == Stage::Weights || to_self(id.stage) == Stage::Dropped) &&
-           !context.view.compare.on() && !shows_gradients(context);
+    return context.view.norm_weighted && (id.stage == Stage::Weights || id.stage == Stage::Dropped) && !context.view.compare.on() &&
+           !shows_gradients(context);
 }
 
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) {
@@ -122,7 +122,7 @@ float most_of_norm_weighted(const TensorStatistics& statistics) {
 float reach_of_gradients(const PanelContext& context, Stage stage) {
     float reach = 0;
     for (const PlanNode& node : context.trace().plan->nodes()) {
-        if (to_self(node.id.stage) != stage) continue;
+        if (node.id.stage != stage) continue;
         const auto counted = context.ask(facet::Statistics{node.id, true});
         if (!counted) return 0;
         if (!counted->empty()) reach = std::max({reach, std::abs(counted->min), std::abs(counted->max)});
@@ -132,14 +132,14 @@ float reach_of_gradients(const PanelContext& context, Stage stage) {
 
 }  // namespace
 
-float shown_reach(PanelContext& context, Stage stage) {
-    if (shows_gradients(context)) return context.view.view == View::Grid ? reach_of_gradients(context, stage) : 0;
+float shown_reach(PanelContext& context, const StageId& shown) {
+    if (shows_gradients(context)) return context.view.view == View::Grid ? reach_of_gradients(context, shown.stage) : 0;
     float reach = 0;
-    const bool moved = shows_norm_weighted(context, {stage, 0});
+    const bool moved = shows_norm_weighted(context, shown);
     if (!shows_difference(context) && !moved) return reach;
     for (const PlanNode& node : context.trace().plan->nodes()) {
         const bool looked_at = context.view.view == View::Grid || node.id.layer == context.view.stage.layer;
-        if (node.id.stage != stage || !looked_at) continue;
+        if (!same_role(node.id, shown) || !looked_at) continue;
         for (std::int64_t head = 0; head < context.trace().shape_of(node.id).size_of(Axis::H); ++head) {
             const Matrix map = moved ? shown_slice(context, node.id, head) : difference_of(context, node.id, head);
             if (map.empty()) continue;
@@ -172,7 +172,7 @@ std::string measure_words(const PanelContext& context, const StageId& id) {
 }
 
 std::string shown_title(PanelContext& context, const StageId& id) {
-    std::string name = stage_title(id.stage, token_noun(context.snapshot));
+    std::string name = stage_title(id, token_noun(context.snapshot));
     const Comparison& compare = context.view.compare;
     if (!shown_problem(context, id).empty()) return name;
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");

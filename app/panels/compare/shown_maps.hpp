@@ -16,7 +16,7 @@ bool shows_norm_weighted(const PanelContext& context, const StageId& id);
 void draw_awaited(const PanelContext& context, ImVec2 min, ImVec2 max);
 /// The largest magnitude over all heads, and in Grid over all layers, if differences, multiplied weights or, in Grid, gradients are shown;
 /// otherwise 0.
-float shown_reach(PanelContext& context, Stage stage);
+float shown_reach(PanelContext& context, const StageId& shown);
 /// The style of such a slice, with the same range for everything that is shown.
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach);
 /// How weights are measured in views of many heads: " × ‖v W_O‖ without the first key"; "" as computed.

@@ -88,9 +88,9 @@ std::string place_words(const StageId& id, std::int64_t head, Axis heads) {
 
 EditWords words_of(const PanelContext& context, const Edit& edit) {
     EditWords words;
-    words.place = std::string(stage_name(edit.at.stage));
+    words.place = stage_name(edit.at);
     std::replace(words.place.begin(), words.place.end(), '_', ' ');
-    const bool has_heads = to_self(edit.at.stage) >= Stage::Q && to_self(edit.at.stage) <= Stage::Context;
+    const bool has_heads = stage_kind(edit.at.stage) == StageKind::Heads || is_attention_map(edit.at.stage);
     const Axis heads = context.has_stage(edit.at) && context.trace().shape_of(edit.at).has(Axis::G) ? Axis::G : Axis::H;
     if (const std::string place = place_words(edit.at, has_heads ? edit.head : Edit::kAll, heads); !place.empty())
         words.place += ", " + place;

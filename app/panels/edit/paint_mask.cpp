@@ -37,10 +37,8 @@ void toggle_painting(PanelContext& context) {
     view.painting = !view.painting;
     if (!view.painting) return;
     view.view = View::Step;
-    StageId map = view.stage;
-    if (is_attention_map(map.stage)) return;
-    map.stage = Stage::Weights;
-    map.layer = std::max(map.layer, 0);
+    if (is_attention_map(view.stage.stage)) return;
+    const StageId map{Stage::Weights, std::max(view.stage.layer, 0), view.stage.stack};
     if (context.has_stage(map)) view.stage = map;
 }
 

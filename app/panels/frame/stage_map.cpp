@@ -153,7 +153,7 @@ void draw_closed_block(PanelContext& context, const ModelBlock& block, ImVec2 mi
     const float width = (max.x - min.x) / scale, inside = context.px(8);
     const std::string title = block_title(context, block), number = block.layer >= 0 ? std::to_string(block.layer) : "";
     if (block.kind != BlockKind::Layer) {
-        const std::string name(stage_name(plan.nodes()[block.end - 1].id.stage));
+        const std::string name = stage_name(plan.nodes()[block.end - 1].id);
         if (width >= kNamed) {
             draw_text_in(list, fonts.label, {min.x, min.y + context.px(5)}, {max.x, min.y + context.px(22)}, {0.5F, 0.5F}, colors.text,
                          elide(fonts.label, title, max.x - min.x - context.px(6)));
@@ -402,7 +402,7 @@ void draw_stage_line(PanelContext& context) {
     if (step("##on", Icon::Next, origin.x + room.x - context.px(32), "Next block of the model (Page Down)"))
         step_block(context.view, context.trace(), +1);
     const std::string words =
-        fmt::format("{} · {}", block_title(context, blocks[open]), stage_title(context.view.stage.stage, token_noun(context.snapshot)));
+        fmt::format("{} · {}", block_title(context, blocks[open]), stage_title(context.view.stage, token_noun(context.snapshot)));
     const std::string place = fmt::format("block {} of {}", open + 1, blocks.size());
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float width = text_width(fonts.strong, words) + context.px(12) + text_width(fonts.caption, place);

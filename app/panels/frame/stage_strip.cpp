@@ -73,7 +73,7 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index,
     const StageId& id = context.trace().plan->nodes()[index].id;
     // A step of the text is chosen by its own card.
     const bool current = id == context.view.stage && !(id.stage == Stage::Tokens && context.view.token_path.stage && cards_shown);
-    const std::string title = stage_title(id.stage, token_noun(context.snapshot));
+    const std::string title = stage_title(id, token_noun(context.snapshot));
     const std::string tooltip =
         fmt::format("{} ({}): {}\n{}", title, stage_symbol(id.stage), tensor_name(id), shape_words(context.trace().shape_of(id)));
     const StageCard card = draw_stage_card(context, "##stage", index, at, size, current, title, tooltip);
@@ -82,7 +82,7 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index,
     const float line = context.px(15);
     if (card.has_picture()) draw_thumbnail(context, list, card.picture_min, card.picture_max, id);
     draw_text(list, fonts.mono_small, {card.x, card.bottom - 2 * line - context.px(3)}, card.ink,
-              elide(fonts.mono_small, stage_name(id.stage), card.width));
+              elide(fonts.mono_small, stage_name(id), card.width));
     draw_shape(list, context.theme, fonts.mono_tiny, {card.x, card.bottom - line - context.px(2)}, context.trace().shape_of(id));
     return card.pressed;
 }
@@ -107,7 +107,7 @@ void draw_thumbnails(PanelContext& context) {
             context.view.stage = id;
             context.view.token_path.stage.reset();
             context.view.playing = false;
-            if (context.view.view != View::Step && is_attention_map(id.stage)) context.view.heads_stage = to_self(id.stage);
+            if (context.view.view != View::Step && is_attention_map(id.stage)) context.view.heads_stage = id.stage;
             else context.view.view = View::Step;
         }
         if (id == context.view.stage && context.view.strip_shows != id) {

@@ -124,7 +124,7 @@ facet::Verification checked_now(const PanelContext& context) {
 }
 
 std::string part_words(const StageId& id) {
-    return id.layer >= 0 ? fmt::format("layer {}", id.layer) : id.stage < Stage::Norm1 ? "embedding" : "output";
+    return id.layer >= 0 ? fmt::format("layer {}", id.layer) : stage_kind(id.stage) == StageKind::Embedding ? "embedding" : "output";
 }
 
 /// A line for each of the stages with the largest errors.

@@ -80,7 +80,7 @@ std::string_view pattern_of(const std::vector<std::string>& words) {
 std::span<const PatternInfo> head_patterns() { return kPatternInfos; }
 
 bool has_pattern(const HeadScore& score, std::string_view pattern) {
-    if (score.rows == 0 || is_cross(score.id.stage) != (pattern == "alignment")) return false;
+    if (score.rows == 0 || (score.id.attention == kCrossAttention) != (pattern == "alignment")) return false;
     return pattern != "after a repeat" || score.induction_rows >= kFewestRepeats;
 }
 
@@ -94,7 +94,7 @@ double pattern_share(const HeadScore& score, std::string_view pattern) {
 }
 
 char attention_letter(const StageId& weights) {
-    if (is_cross(weights.stage)) return 'X';
+    if (weights.attention == kCrossAttention) return 'X';
     return weights.stack == Stack::Encoder ? 'E' : weights.stack == Stack::Decoder ? 'D' : 'L';
 }
 

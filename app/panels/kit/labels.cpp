@@ -10,7 +10,7 @@ namespace attn::app {
 
 const std::vector<std::vector<Token>>& tokens_of(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by) {
     const Snapshot& snapshot = by.snapshot != nullptr ? *by.snapshot : context.snapshot;
-    const bool source = id.stack == Stack::Encoder || (is_cross(id.stage) && axis == Axis::S);
+    const bool source = id.stack == Stack::Encoder || (id.attention == kCrossAttention && axis == Axis::S);
     return snapshot.texts_of(source ? Stack::Encoder : Stack::Main);
 }
 
@@ -73,10 +73,10 @@ std::string_view axis_title(Axis axis) {
 }
 
 std::string attention_name(const StageId& id, std::optional<std::int64_t> head, bool brief) {
-    const char* which = is_cross(id.stage)           ? "cross "
-                        : id.stack == Stack::Encoder ? (brief ? "enc " : "encoder ")
-                        : id.stack == Stack::Decoder ? (brief ? "dec " : "decoder ")
-                                                     : "";
+    const char* which = id.attention == kCrossAttention ? "cross "
+                        : id.stack == Stack::Encoder    ? (brief ? "enc " : "encoder ")
+                        : id.stack == Stack::Decoder    ? (brief ? "dec " : "decoder ")
+                                                        : "";
     return fmt::format("{}L{}{}", which, id.layer, head ? fmt::format(" H{}", *head) : "");
 }
 

@@ -35,7 +35,7 @@ void add_to_parts(ModelBlock& block, const PlanNode& node) {
     if (is_norm(node) && !block.parts.empty() && block.parts.back().kind == *kind) return;
     const bool known = std::any_of(block.parts.begin(), block.parts.end(), [&](const BlockPart& part) { return part.kind == *kind; });
     BlockPart& part = part_for(block, *kind);
-    const bool best = *kind == PartKind::FeedForward ? !is_norm(node) : to_self(node.id.stage) == Stage::Weights;
+    const bool best = *kind == PartKind::FeedForward ? !is_norm(node) : node.id.stage == Stage::Weights;
     if (!known || best) part.opens = node.id;
 }
 
@@ -48,10 +48,9 @@ bool predicts(const Plan& plan, const ModelBlock& block) { return plan.nodes()[b
 }  // namespace
 
 std::optional<PartKind> part_of(const StageId& id) {
-    const Stage stage = to_self(id.stage);
-    if (stage == Stage::Residual1 || stage == Stage::Residual2) return std::nullopt;
-    if (is_cross(id.stage)) return PartKind::CrossAttention;
-    return stage < Stage::Residual1 ? PartKind::Attention : PartKind::FeedForward;
+    if (id.stage == Stage::Residual1 || id.stage == Stage::Residual2) return std::nullopt;
+    if (stage_kind(id.stage) == StageKind::FeedForward) return PartKind::FeedForward;
+    return id.attention == kCrossAttention ? PartKind::CrossAttention : PartKind::Attention;
 }
 
 std::vector<ModelBlock> model_blocks(const Plan& plan) {

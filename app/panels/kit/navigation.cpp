@@ -19,13 +19,13 @@ std::int64_t position_of(const Trace<float>& trace, const StageId& id) {
     return node == nullptr ? -1 : node - trace.plan->nodes().data();
 }
 
-/// The model's stage closest to one that it does not have: the same stage elsewhere, otherwise the nearest in the order of stages.
+/// The model's stage closest to one that it does not have: the same stage elsewhere, otherwise the nearest in the order of computation.
 StageId closest(const Trace<float>& trace, const StageId& wanted) {
     StageId best = trace.plan->nodes().front().id;
     int best_distance = 1 << 30;
     for (const PlanNode& node : trace.plan->nodes()) {
-        const int stage_distance = std::abs(static_cast<int>(node.id.stage) - static_cast<int>(wanted.stage));
-        const int distance = stage_distance * 1000 + std::abs(node.id.layer - wanted.layer) * 4 + (node.id.stack == wanted.stack ? 0 : 1);
+        const int distance = steps_between(node.id.stage, wanted.stage) * 1000 + std::abs(node.id.layer - wanted.layer) * 4 +
+                             (node.id.attention == wanted.attention ? 0 : 2) + (node.id.stack == wanted.stack ? 0 : 1);
         if (distance < best_distance) {
             best_distance = distance;
             best = node.id;
@@ -64,7 +64,6 @@ std::int64_t head_count(const Trace<float>& trace) { return trace.config.num_hea
 
 void keep_view_valid(ViewState& view, const Trace<float>& trace) {
     if (position_of(trace, view.stage) < 0) view.stage = closest(trace, view.stage);
-    view.heads_stage = to_self(view.heads_stage);
     view.head = std::clamp<std::int64_t>(view.head, 0, head_count(trace) - 1);
     view.batch = std::clamp<std::int64_t>(view.batch, 0, batch_size(trace) - 1);
 }

@@ -83,19 +83,18 @@ std::string_view token_noun(const Snapshot& snapshot) {
     return "token";
 }
 
-std::string stage_title(Stage stage, std::string_view noun) {
-    const Stage self = to_self(stage);
-    if (self == Stage::Tokens) return upper_first(noun) + "s";
-    if (self == Stage::TokenEmbedding) return upper_first(noun) + " vectors";
-    if (self == Stage::Probabilities) return fmt::format("Likely {}s", noun);
+std::string stage_title(const StageId& id, std::string_view noun) {
+    if (id.stage == Stage::Tokens) return upper_first(noun) + "s";
+    if (id.stage == Stage::TokenEmbedding) return upper_first(noun) + " vectors";
+    if (id.stage == Stage::Probabilities) return fmt::format("Likely {}s", noun);
     for (const auto& [known, words] : kTitles)
-        if (known == self) return is_cross(stage) ? "Cross-" + lower_first(words) : std::string(words);
-    return std::string(stage_name(stage));
+        if (known == id.stage) return id.attention == kCrossAttention ? "Cross-" + lower_first(words) : std::string(words);
+    return stage_name(id);
 }
 
-std::string name_beside_title(Stage stage) {
-    const std::string name(stage_name(stage));
-    return lower_first(stage_title(stage, "token")) == name ? "" : name + " · ";
+std::string name_beside_title(const StageId& id) {
+    const std::string name = stage_name(id);
+    return lower_first(stage_title(id, "token")) == name ? "" : name + " · ";
 }
 
 std::string_view axis_meaning(Axis axis) {

@@ -14,9 +14,9 @@ namespace attn::app {
 /// What the texts of a snapshot are split into: "word", "piece", "character" or "byte".
 std::string_view token_noun(const Snapshot& snapshot);
 /// Such as "Weights", "Queries", "Cross-weights"; the code name if a stage has no title. `noun`: see token_noun().
-std::string stage_title(Stage stage, std::string_view noun);
+std::string stage_title(const StageId& id, std::string_view noun);
 /// The code name of a stage to follow its title, "q_rotated · "; "" if the title says the same.
-std::string name_beside_title(Stage stage);
+std::string name_beside_title(const StageId& id);
 /// What an axis counts, such as "positions that attend (queries)".
 std::string_view axis_meaning(Axis axis);
 /// "one head", "both heads" or "all 12 heads".

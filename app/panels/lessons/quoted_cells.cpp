@@ -132,7 +132,7 @@ std::string place_words(const PanelContext& context, const QuotedPlace& place) {
     }
     const StageId& id = place.cell.stage;
     const Shape shape = context.snapshot.trace->shape_of(id);
-    words = stage_title(id.stage, token_noun(context.snapshot));
+    words = stage_title(id, token_noun(context.snapshot));
     if (id.layer >= 0) words += fmt::format(", layer {}", id.layer);
     for (int a = 0; a < std::min(place.rank, shape.rank()); ++a) {
         const Axis axis = shape[a].axis;

@@ -127,7 +127,7 @@ private:
         equation_.layout = Layout::Rowwise;
         equation_.op = std::move(op);
         equation_.operands.push_back(input(0));
-        equation_.result.symbol = stage_name(id_.stage);
+        equation_.result.symbol = stage_name(id_);
     }
 
     /// Row-wise with rows that sum to 1.
@@ -159,7 +159,7 @@ private:
             Matrix matrix = input(i);
             if (!matrix.empty()) equation_.operands.push_back(std::move(matrix));
         }
-        equation_.result.symbol = stage_name(id_.stage);
+        equation_.result.symbol = stage_name(id_);
         equation_.layout = equation_.operands.empty() ? Layout::Single : Layout::Sum;
     }
 
@@ -193,14 +193,14 @@ private:
     }
 
     void linear() {
-        const Stage self = to_self(id_.stage);
-        const Axis from = self == Stage::FfnOut ? Axis::F : self == Stage::EmbeddingIn ? Axis::N : Axis::C, to = node_.axes.back();
+        const Stage stage = id_.stage;
+        const Axis from = stage == Stage::FfnOut ? Axis::F : stage == Stage::EmbeddingIn ? Axis::N : Axis::C, to = node_.axes.back();
         Matrix left = input(0), weight;
         if (node_.has_heads()) left.row_axis = equation_.result.row_axis;
         if (node_.weight.transposed) weight = store_.transposed(parameter(node_.weight, "W_E", to, from), "W_Eᵀ");
-        else weight = parameter(node_.weight, self == Stage::Logits ? "W_U" : "W_" + std::string(linear_subscript(self)), from, to);
+        else weight = parameter(node_.weight, stage == Stage::Logits ? "W_U" : "W_" + std::string(linear_subscript(stage)), from, to);
         product(std::move(left), std::move(weight), parameter(node_.bias, "b", Axis::N, to),
-                std::string(node_.has_heads() ? stage_symbol(id_.stage) : stage_name(id_.stage)));
+                node_.has_heads() ? std::string(stage_symbol(stage)) : stage_name(id_));
     }
 
     void concat() {

@@ -87,7 +87,7 @@ Matrix place_of_token_map(std::int64_t positions, std::string symbol);
 /// Stands for the mean over all heads in place of a head index. Only for weights (also after dropout): a mean of scores is meaningless,
 /// since softmax is applied per head.
 inline constexpr std::int64_t kMeanHead = -1;
-inline bool has_head_mean(Stage stage) { return to_self(stage) == Stage::Weights || to_self(stage) == Stage::Dropped; }
+inline bool has_head_mean(Stage stage) { return stage == Stage::Weights || stage == Stage::Dropped; }
 
 /// The tensors drawn besides the shown snapshot, in request order: those of its other facets and of other states.
 using OtherStates = std::vector<std::shared_ptr<const void>>;

@@ -19,10 +19,9 @@ void go_where_it_acts(PanelContext& context, Mistake mistake) {
     const Plan right(config), wrong(config, mistake);
     const auto [changed, broken] = std::mismatch(right.nodes().begin(), right.nodes().end(), wrong.nodes().begin());
     if (changed == right.nodes().end()) return;
-    StageId id = context.view.stage;
-    const bool of_mask = to_self(changed->id.stage) == Stage::Masked;
-    id.stage = of_mask ? weights_of(changed->id).stage : changed->id.stage;
-    id.layer = is_layer_stage(id.stage) ? std::max(id.layer, 0) : -1;
+    StageId id = changed->id.stage == Stage::Masked ? weights_of(changed->id) : changed->id;
+    if (id.layer >= 0) id.layer = std::max(context.view.stage.layer, 0);
+    id.stack = context.view.stage.stack;
     if (context.has_stage(id)) context.view.stage = id;
     if (mistake != Mistake::PaddingOnQueries) return;
     const std::vector<std::int64_t>& lengths = context.trace().tokens.lengths;

@@ -84,7 +84,7 @@ std::vector<HeadScore> computed_scores(const PanelContext& context) {
     if (!context.ready()) return all_scores;
     const bool all = context.snapshot.trace->whole() || context.view.view == View::Grid;
     for (const PlanNode& node : context.trace().plan->nodes()) {
-        if (to_self(node.id.stage) != Stage::Weights || (!all && node.id.layer != context.view.stage.layer)) continue;
+        if (node.id.stage != Stage::Weights || (!all && node.id.layer != context.view.stage.layer)) continue;
         const std::vector<HeadScore> scores = scores_of_heads(context, node.id);
         all_scores.insert(all_scores.end(), scores.begin(), scores.end());
     }

@@ -30,8 +30,8 @@ std::string sampler_value(const PanelContext& context) { return sampling_words(c
 std::string shown_value(const PanelContext& context) {
     const ViewState& view = context.view;
     const int layer = std::max(view.stage.layer, 0);
-    if (view.view == View::Grid) return std::string(stage_name(view.heads_stage));
-    if (view.view == View::Heads) return fmt::format("{}, layer {}", stage_name(view.heads_stage), layer);
+    if (view.view == View::Grid) return stage_name({view.heads_stage});
+    if (view.view == View::Heads) return fmt::format("{}, layer {}", stage_name({view.heads_stage}), layer);
     return fmt::format("layer {}, head {}", layer, view.head);
 }
 

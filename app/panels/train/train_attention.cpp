@@ -92,7 +92,7 @@ Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head
 std::vector<StageId> attentions_of(const Trace<float>& trace) {
     std::vector<StageId> ids;
     for (const RecordedStage<float>& stage : trace.stages)
-        if (to_self(stage.id.stage) == Stage::Weights) ids.push_back(stage.id);
+        if (stage.id.stage == Stage::Weights) ids.push_back(stage.id);
     return ids;
 }
 
@@ -211,13 +211,13 @@ TileRows same_size_rows(const PanelContext& context, ImVec2 room, std::int64_t a
 /// For an encoder-decoder: cross-attention, which joins the two stacks, gets twice the size of the rest.
 TileRows two_stack_rows(const PanelContext& context, ImVec2 room, const std::vector<StageId>& attentions, std::int64_t heads) {
     const float gap = context.px(kTileGap), caption = context.px(kShortCaption), frame = context.px(2);
-    const auto crosses =
-        static_cast<float>(std::count_if(attentions.begin(), attentions.end(), [](const StageId& id) { return is_cross(id.stage); }));
+    const auto crosses = static_cast<float>(
+        std::count_if(attentions.begin(), attentions.end(), [](const StageId& id) { return id.attention == kCrossAttention; }));
     const auto all = static_cast<float>(attentions.size());
     TileRows rows{{}, heads, (room.x - 2 * frame) / static_cast<float>(heads), caption};
     const float high = (room.y - 2 * frame - all * (caption + gap)) / (all + crosses);
     for (const StageId& id : attentions) {
-        const float wanted = std::max(high * (is_cross(id.stage) ? 2.F : 1.F), context.px(kMinTile));
+        const float wanted = std::max(high * (id.attention == kCrossAttention ? 2.F : 1.F), context.px(kMinTile));
         rows.sizes.push_back(std::floor(std::min({wanted, rows.pitch_x - gap, context.px(kMaxTile)})));
     }
     return rows;

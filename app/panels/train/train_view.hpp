@@ -10,7 +10,7 @@ namespace attn::app {
 /// Whether this is the head selected in all views.
 inline bool is_chosen_attention(const PanelContext& context, const StageId& weights, std::int64_t head) {
     const StageId& shown = context.view.stage;
-    const bool same_stack = weights.stack == shown.stack && is_cross(weights.stage) == is_cross(shown.stage);
+    const bool same_stack = weights.stack == shown.stack && weights.attention == shown.attention;
     return head == context.view.head && weights.layer == std::max(shown.layer, 0) && same_stack;
 }
 

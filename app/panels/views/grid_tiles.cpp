@@ -27,8 +27,8 @@ void add_tiles(const PanelContext& context, const StageId& id, const StageId& we
 std::string tile_name(const GridTile& tile) {
     const char* stack = tile.id.stack == Stack::Encoder ? "encoder " : tile.id.stack == Stack::Decoder ? "decoder " : "";
     if (tile.head == kMeanHead)
-        return fmt::format("{}{}layer {} · mean of the heads", stack, is_cross(tile.id.stage) ? "cross " : "", tile.id.layer);
-    return fmt::format("{}{}layer {} · head {}", stack, is_cross(tile.id.stage) ? "cross " : "", tile.id.layer, tile.head);
+        return fmt::format("{}{}layer {} · mean of the heads", stack, tile.id.attention == kCrossAttention ? "cross " : "", tile.id.layer);
+    return fmt::format("{}{}layer {} · head {}", stack, tile.id.attention == kCrossAttention ? "cross " : "", tile.id.layer, tile.head);
 }
 
 /// A difference has no entropy.
@@ -102,7 +102,7 @@ std::vector<GridTile> grid_tiles(const PanelContext& context) {
     const Stage shown = context.view.heads_stage;
     std::vector<GridTile> tiles;
     for (const PlanNode& stage : context.trace().plan->nodes()) {
-        if (to_self(stage.id.stage) != shown) continue;
+        if (stage.id.stage != shown) continue;
         add_tiles(context, stage.id, weights_of(stage.id), tiles);
     }
     const std::string& pattern = context.view.sort_heads_by;
@@ -115,7 +115,7 @@ std::vector<GridTile> grid_tiles(const PanelContext& context) {
 bool is_chosen(const PanelContext& context, const GridTile& tile) {
     const StageId& stage = context.view.stage;
     return tile.head == context.view.head && tile.id.layer == stage.layer && tile.id.stack == stage.stack &&
-           is_cross(tile.id.stage) == is_cross(stage.stage);
+           tile.id.attention == stage.attention;
 }
 
 void choose_tile(PanelContext& context, const GridTile& tile) {

@@ -40,8 +40,7 @@ void draw_bar(PanelContext& context, const Matrix& matrix, float reach, ImVec2 a
 /// Whether the selected head has changed since the last frame (by key or search) and must be scrolled to.
 bool has_been_chosen(const PanelContext& context) {
     const StageId& stage = context.view.stage;
-    const int now = (stage.layer * 4096 + static_cast<int>(context.view.head)) * 8 + static_cast<int>(stage.stack) * 2 +
-                    (is_cross(stage.stage) ? 1 : 0);
+    const int now = (stage.layer * 4096 + static_cast<int>(context.view.head)) * 8 + static_cast<int>(stage.stack) * 2 + stage.attention;
     ImGuiStorage& memory = *ImGui::GetStateStorage();
     const ImGuiID id = ImGui::GetID("chosen");
     const bool other = memory.GetInt(id, -1) != now;
@@ -79,7 +78,7 @@ void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t 
     const std::string waiting =
         computed.done < computed.all ? fmt::format("computing … {} % · ", 100 * computed.done / computed.all) : std::string();
     const std::string detail = fmt::format("{}{}layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
-                                           name_beside_title(context.view.heads_stage), waiting, layers, trace.config.num_heads, maps);
+                                           name_beside_title({context.view.heads_stage}), waiting, layers, trace.config.num_heads, maps);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float detail_x = draw_shown_title(context, context.view.stage, at, right) + context.px(12);
     const auto [problem, ink] = shown_remark(context, context.view.stage);
@@ -159,7 +158,7 @@ void draw_grid_view(PanelContext& context) {
     if (!context.ready()) return;
     // The cell pane must refer to the shown maps.
     StageId& stage = context.view.stage;
-    if (to_self(stage.stage) != context.view.heads_stage) {
+    if (stage.stage != context.view.heads_stage) {
         stage = of_same_attention(stage, context.view.heads_stage);
         stage.layer = std::max(stage.layer, 0);
     }
@@ -187,7 +186,7 @@ void draw_grid_view(PanelContext& context) {
     ImVec2 room = ImGui::GetContentRegionAvail();
     const float header = context.px(18), spared = header + context.px(8);  // exact height, so that no scrollbar appears unnecessarily
     const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
-    const float reach = shown_reach(context, context.view.heads_stage);
+    const float reach = shown_reach(context, {context.view.heads_stage});
     const Matrix first = shown_slice(context, stage, context.view.head);
     if (has_one_range(context, first, reach)) {
         if (has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {

@@ -28,7 +28,7 @@ void draw_heads_switch(PanelContext& context, float right, float y) {
                    {.tooltip = "The maps of all heads of this layer side by side (H), or the chosen head step by step (S)."}))
         return;
     view.view = chosen == 0 ? View::Heads : View::Step;
-    if (chosen == 0) view.heads_stage = to_self(view.stage.stage);
+    if (chosen == 0) view.heads_stage = view.stage.stage;
 }
 
 }  // namespace attn::app

@@ -42,7 +42,7 @@ StageId shown_stage(const PanelContext& context) {
     const ViewState& view = context.view;
     StageId id = of_same_attention(view.stage, view.heads_stage);
     id.layer = std::max(id.layer, 0);
-    if (!context.has_stage(id)) id.stage = view.heads_stage;
+    if (!context.has_stage(id)) id.attention = kSelfAttention;
     return id;
 }
 
@@ -153,7 +153,7 @@ void draw_heads_view(PanelContext& context) {
     const float switches = gradient_switch_width(context) + heads_switch_width(context) + context.px(28);
     const float detail_x = draw_shown_title(context, id, origin, origin.x + room.x - switches) + context.px(12);
     const std::string detail = fmt::format("{}layer {} · {} · rows are queries, columns are keys · same colours, same numbers",
-                                           name_beside_title(id.stage), id.layer, all_heads(head_count(context.trace())));
+                                           name_beside_title(id), id.layer, all_heads(head_count(context.trace())));
     const auto [problem, ink] = shown_remark(context, id);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
               elide_parts(fonts.label, detail, origin.x + room.x - switches - detail_x));
@@ -182,7 +182,7 @@ void draw_heads_view(PanelContext& context) {
     const auto rows = static_cast<float>((tiles + tiling.columns - 1) / tiling.columns);
     const float tiles_height = rows * (tiling.height + tiling.above + tiling.gap);
     const float drop = std::floor(std::max(room.y - tiles_height, 0.F) / 2);
-    const float left = origin.x + shift + context.px(kTileLabels), reach = shown_reach(context, id.stage);
+    const float left = origin.x + shift + context.px(kTileLabels), reach = shown_reach(context, id);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
         const auto row = static_cast<float>(tile / tiling.columns), col = static_cast<float>(tile % tiling.columns);
         const float x = std::floor(left + col * (tiling.width + tiling.gap));

@@ -75,7 +75,7 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
 
 /// The label of a term: for keys and vocabulary entries their token if there is room, otherwise the index.
 std::string term_label(const PanelContext& context, const CellRef& cell, const Term& term) {
-    const bool over_keys = to_self(cell.stage.stage) == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
+    const bool over_keys = cell.stage.stage == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
     if ((!over_keys && !over_vocabulary) || term.key < 0) return term.label;
     const bool over_queries = context.trace().plan->at(cell.stage).op == Op::SoftmaxOverQueries;
     const Axis axis = over_keys ? (over_queries ? Axis::T : Axis::S) : Axis::V;
@@ -336,7 +336,7 @@ void draw_measured(PanelContext& context, const CellRef& cell) {
     if (map.is_difference) draw_difference_row(context, map, row, col);
     else if (!words.empty())
         value_row(context.ui(), "in the picture", map.masked(row, col) ? std::string("left out") : format_number(map.at(row, col)),
-                  std::string(stage_name(cell.stage.stage)) + words + ".");
+                  stage_name(cell.stage) + words + ".");
 }
 
 /// What is known about a piece, and where it goes.

@@ -63,7 +63,7 @@ std::string_view opened_name(ReplacedParts parts) { return words_of(parts).opene
 std::string row_name(const PartWorth& part, ReplacedParts parts) {
     StageId id = part.stage;
     if (parts == ReplacedParts::Positions) ++id.layer;  // a stream is named by the layer that it enters
-    if (parts == ReplacedParts::Blocks) id.stage = Stage::FfnOut;
+    if (parts == ReplacedParts::Blocks) id = {Stage::FfnOut, id.layer, id.stack};
     return short_name(id);
 }
 

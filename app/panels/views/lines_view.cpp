@@ -28,7 +28,7 @@ constexpr float kLinesHeader = 40, kLinesHeading = 24, kChip = 28, kPitch = 26, 
 StageId shown_weights(const PanelContext& context, int layer) {
     StageId id = weights_of(context.view.stage);
     id.layer = layer;
-    if (!context.has_stage(id)) id.stage = Stage::Weights;
+    if (!context.has_stage(id)) id.attention = kSelfAttention;
     return id;
 }
 
@@ -126,7 +126,7 @@ float draw_chips(PanelContext& context, ImVec2 at, float width) {
 void draw_titles(const PanelContext& context, const TokenColumns& columns, float y, const StageId& id) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const bool cross = is_cross(id.stage);
+    const bool cross = id.attention == kCrossAttention;
     draw_text_in(list, fonts.label, {columns.left, y}, {columns.line_left - context.px(6), y + context.px(18)}, {1, 0.5F}, colors.axis_s,
                  cross ? "keys (source)" : "keys");
     draw_text_in(list, fonts.label, {columns.line_right + context.px(6), y}, {columns.right, y + context.px(18)}, {0, 0.5F}, colors.axis_t,
@@ -250,7 +250,7 @@ float draw_all_layers(PanelContext& context, const Box& box) {
 void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, float width, float least) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string title = is_cross(id.stage) ? "Cross-attention as lines" : "Attention as lines";
+    const std::string title = id.attention == kCrossAttention ? "Cross-attention as lines" : "Attention as lines";
     draw_text(list, fonts.heading, at, colors.text, title);
     const float x = at.x + text_width(fonts.heading, title) + context.px(12);
     const std::string stack = id.stack == Stack::Encoder ? "encoder, " : id.stack == Stack::Decoder ? "decoder, " : "";

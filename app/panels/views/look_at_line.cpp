@@ -25,7 +25,7 @@ void go_there(const PanelContext& context) {
 
 /// The sentence. In its own layer it does not name the layer; in any other it does.
 std::string sentence_of(const PanelContext& context) {
-    const std::string_view sentence = look_at(context.document, context.view.stage.stage);
+    const std::string_view sentence = look_at(context.document, context.view.stage);
     const std::optional<Look> look = look_of(context.document);
     const bool of_mistake = context.document.forward.mistaken();  // which is made in every layer
     const bool elsewhere = !of_mistake && look && is_layer_stage(look->stage.stage) && look->stage.layer != context.view.stage.layer;

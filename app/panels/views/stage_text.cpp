@@ -60,7 +60,7 @@ std::string sharing(const Config& config) {
 
 /// The purpose of a linear map depends on its stage.
 Words linear_words(const Config& config, const PlanNode& node) {
-    const char* source = is_cross(node.id.stage) ? "the memory" : "the input";
+    const char* source = node.id.attention == kCrossAttention ? "the memory" : "the input";
     const std::string plus = node.bias.empty() ? "" : " + b";
     switch (linear_map(node.id.stage).value()) {
     case LinearMap::Q:
@@ -212,7 +212,7 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
         return {"biased = scaled − slope (t − s)",
                 "Each head lowers scores with distance, at its own rate. This is how the model knows the order of words."};
     case Op::Mask:
-        return mask_words(trace.settings.masks, node.settings.window, is_cross(node.id.stage));
+        return mask_words(trace.settings.masks, node.settings.window, node.id.attention == kCrossAttention);
     case Op::Softmax:
         return softmax_words(trace.settings);
     case Op::SoftmaxOverQueries:
@@ -249,7 +249,7 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
 
 StageText text_of(const Trace<float>& trace, const StageId& id, std::string_view noun) {
     Words words = words_of(trace, trace.plan->at(id));
-    return {stage_title(id.stage, noun), std::move(words.formula), std::move(words.sentence)};
+    return {stage_title(id, noun), std::move(words.formula), std::move(words.sentence)};
 }
 
 }  // namespace attn::app

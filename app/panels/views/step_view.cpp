@@ -51,7 +51,7 @@ void show_gradients(PanelContext& context, Equation& equation, StageText& text) 
     replace(equation.result);
     equation.row_sums = false;
     equation.backward = true;
-    text.formula = "∂loss ÷ ∂" + std::string(stage_name(context.view.stage.stage));
+    text.formula = "∂loss ÷ ∂" + stage_name(context.view.stage);
     text.sentence = fmt::format("Gradient of the loss with respect to each number. Loss: {} nats, over {} predictions.",
                                 format_number(gradients.loss, {.decimals = 4}), gradients.counted);
 }
@@ -116,7 +116,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     draw_text(list, font, {at.x, at.y + (font_size(fonts.heading) - font_size(font)) * 0.8F}, colors.text, title);
     float x = at.x + text_width(font, title) + context.px(12);
     // If not everything fits, the place is more important than the code name.
-    const std::string code(stage_name(id.stage));
+    const std::string code = stage_name(id);
     const float code_width = text_width(fonts.mono_small, code) + context.px(10);
     if (x + code_width + text_width(fonts.label, where) <= end) {
         draw_text(list, fonts.mono_small, {x, at.y + context.px(10)}, colors.muted, code);
@@ -315,7 +315,7 @@ const char* difference_words(const PanelContext& context, const Matrix& shown) {
 
 /// Whether a setting may change the sums of a stage's rows, which are otherwise 1.
 bool may_change_sums(const ForwardSettings& settings, Stage stage) {
-    const bool drops = to_self(stage) == Stage::Dropped && settings.dropout.attention > 0;
+    const bool drops = stage == Stage::Dropped && settings.dropout.attention > 0;
     return drops || settings.mistaken() ||
            std::any_of(settings.edits.begin(), settings.edits.end(), [](const Edit& edit) { return edit.on; });
 }

@@ -311,7 +311,7 @@ void draw_totals_view(PanelContext& context) {
     if (shown.totals == nullptr) return draw_missing_totals(context);
     TotalsView& view = context.view.totals;
     StageId& stage = context.view.stage;
-    if (to_self(stage.stage) != Stage::Weights || stage.stack != shown.weights.stack)
+    if (stage.stage != Stage::Weights || stage.stack != shown.weights.stack)
         stage = {Stage::Weights, std::clamp(stage.layer, 0, static_cast<int>(shown.totals->layers()) - 1), shown.weights.stack};
     static constexpr std::array<std::string_view, 2> kNames = {"rollout", "mean"};
     const float pills = segmented_width(context.ui(), kNames);

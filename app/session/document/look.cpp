@@ -72,8 +72,8 @@ void read_stage(JsonObject& object, StageId& id) {
     if (object.read("stage", name)) {
         if (const std::optional<StageId> exact = stage_from_tensor_name(name)) {
             id = *exact;
-        } else if (const std::optional<Stage> stage = stage_from_name(name)) {
-            id = {*stage, is_layer_stage(*stage) ? layer : -1};
+        } else if (const std::optional<StageId> named = stage_from_name(name, layer)) {
+            id = *named;
         } else {
             object.fail("stage", fmt::format("there is no stage \"{}\"; the stages are {}", escaped(name), all_stages()));
         }

@@ -212,7 +212,7 @@ double stage_numbers(const Config& config, const PlanNode& node, double position
     double numbers = 1;
     for (const Axis axis : node.axes) {
         if (axis == Axis::T) numbers *= own;
-        else if (axis == Axis::S) numbers *= is_cross(node.id.stage) ? source_positions : own;
+        else if (axis == Axis::S) numbers *= node.id.attention == kCrossAttention ? source_positions : own;
         else if (axis != Axis::B) numbers *= static_cast<double>(axis_size(config, node, axis));
     }
     return numbers;

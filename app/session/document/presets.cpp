@@ -92,7 +92,7 @@ Preset parse_preset(std::string_view json, std::string_view source) {
     std::vector<std::string> stages;
     object.read("look_stages", stages);
     for (const std::string& name : stages) {
-        const std::optional<Stage> stage = stage_from_name(name);
+        const std::optional<StageId> stage = stage_from_name(name);
         if (!stage) object.fail("look_stages", "there is no stage \"" + escaped(name) + "\"");
         preset.look_stages.push_back(*stage);
     }
@@ -129,13 +129,13 @@ const Preset* preset_of(const Document& document) { return shelf().find(document
 Look opening_look(const Preset& preset, std::size_t sentence) {
     if (const std::optional<Look>& look = preset.sentences.at(sentence).look) return *look;
     const bool both = preset.document.config.architecture == Architecture::EncoderDecoder;
-    const Stage stage = !preset.look_stages.empty() ? preset.look_stages.front() : both ? Stage::CrossWeights : Stage::Scores;
     Look look;
-    look.stage = {stage, is_layer_stage(stage) ? 0 : -1};
+    if (!preset.look_stages.empty()) look.stage = preset.look_stages.front();
+    else if (both) look.stage = {Stage::Weights, 0, Stack::Main, kCrossAttention};
     return look;
 }
 
-std::string_view look_at(const Document& document, std::optional<Stage> at) {
+std::string_view look_at(const Document& document, const std::optional<StageId>& at) {
     if (document.forward.mistaken()) return mistake_info(document.forward.mistake).look;
     if (document.trained) return {};
     const PresetSentence* sentence = shown_sentence(document);
@@ -144,8 +144,9 @@ std::string_view look_at(const Document& document, std::optional<Stage> at) {
     const Document& own = preset.document;
     const bool same = own.tokenizer == document.tokenizer && own.special_tokens == document.special_tokens &&
                       own.shipped == document.shipped && own.config == document.config && own.forward == document.forward;
-    const std::vector<Stage>& spoken_of = preset.look_stages;
-    const bool there = !at || spoken_of.empty() || std::find(spoken_of.begin(), spoken_of.end(), *at) != spoken_of.end();
+    const std::vector<StageId>& spoken_of = preset.look_stages;
+    const bool there =
+        !at || spoken_of.empty() || std::any_of(spoken_of.begin(), spoken_of.end(), [&](const StageId& id) { return same_role(id, *at); });
     return same && there ? std::string_view(sentence->look_at) : std::string_view();
 }
 

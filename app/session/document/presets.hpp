@@ -33,8 +33,9 @@ struct Preset {
     std::int32_t order = 0;                 ///< position in the menu
     Document document;                      ///< for the first sentence, with `preset` and `look_at` set
     std::vector<PresetSentence> sentences;  ///< at least one
-    /// The stages that the sentences describe; the example opens at the first. Empty: the sentences apply to all stages.
-    std::vector<Stage> look_stages;
+    /// The stages that the sentences describe, in every layer and stack; the example opens at the first. Empty: the sentences apply to all
+    /// stages.
+    std::vector<StageId> look_stages;
 };
 
 /// "stories", "induction", ... in menu order. Reads no models, unlike presets().
@@ -56,7 +57,7 @@ std::optional<Look> opening_look(const Document& document);
 
 /// The hint on what to look at: that of a deliberate mistake if there is one, else that of the preset's sentence. The latter only applies
 /// while text, model, masks and numbers are the preset's own and `at` (none: any) is a stage that it describes; otherwise "".
-std::string_view look_at(const Document& document, std::optional<Stage> at = {});
+std::string_view look_at(const Document& document, const std::optional<StageId>& at = {});
 /// Where a preset's sentence opens: at its own look, else at the first stage the preset describes, else at the cross-attention of an
 /// encoder-decoder or the scores of other models.
 Look opening_look(const Preset& preset, std::size_t sentence);

@@ -21,7 +21,7 @@ struct ChangedSlice {
 };
 
 /// Whether a stage consists of weights or probabilities, whose masked numbers are exactly 0.
-inline bool has_probabilities(Stage stage) { return is_probability(stage) || to_self(stage) == Stage::Dropped; }
+inline bool has_probabilities(Stage stage) { return is_probability(stage) || stage == Stage::Dropped; }
 
 /// Weights with the first key masked and the rest of each row divided by its sum. Rows without other weights become 0.
 ChangedSlice slice_without_first_key(const NumberGrid& weights);

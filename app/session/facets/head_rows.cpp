@@ -32,10 +32,10 @@ HeadRows head_rows(const Trace<float>& trace, std::int64_t sequence, std::int64_
         throw Error(fmt::format("there is no position {} in text {}", position, sequence + 1));
     const Stack stack = trace.config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
     HeadRows rows{.position = position, .kinds = {}};
-    for (const Stage stage : {Stage::Weights, Stage::CrossWeights}) {
-        HeadRowsOf kind{.cross = stage == Stage::CrossWeights, .maps = {}, .heads = {}, .weights = {}};
+    for (const std::uint8_t attention : {kSelfAttention, kCrossAttention}) {
+        HeadRowsOf kind{.cross = attention == kCrossAttention, .maps = {}, .heads = {}, .weights = {}};
         for (int layer = 0; layer < trace.config.num_layers; ++layer) {
-            const StageId id{stage, layer, stack};
+            const StageId id{Stage::Weights, layer, stack, attention};
             if (trace.plan->find(id) == nullptr) continue;
             if (const RecordedStage<float>* map = trace.find(id))
                 add_rows(kind, id, map->value, sequence, position, trace.config.num_heads);

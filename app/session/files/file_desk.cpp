@@ -353,7 +353,7 @@ void FileDesk::cancel_export() { exports_.stop(); }
 
 void FileDesk::copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot) {
     send([this, copy, source = std::move(snapshot)](const std::stop_token& stop) -> Outcome {
-        const std::string file = std::string(stage_name(copy.stage.stage)) + "_operands.npz";
+        const std::string file = stage_name(copy.stage) + "_operands.npz";
         const Snippet snippet =
             stage_snippet(*source, copy.stage, {copy.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy, false, file}, stop);
         std::string notice = fmt::format("Copied {} as a {} program.", tensor_name(copy.stage), copy.torch ? "PyTorch" : "NumPy");

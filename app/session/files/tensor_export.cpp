@@ -119,7 +119,7 @@ public:
 
 private:
     const std::vector<std::vector<Token>>& tokens(Axis axis) const {
-        const bool source = choice_.stage.stack == Stack::Encoder || (is_cross(choice_.stage.stage) && axis == Axis::S);
+        const bool source = choice_.stage.stack == Stack::Encoder || (choice_.stage.attention == kCrossAttention && axis == Axis::S);
         return source ? snapshot_.source_tokens : snapshot_.tokens;
     }
     const Snapshot& snapshot_;

@@ -68,8 +68,8 @@ QuoteKind take_kind(std::string_view& text, std::string_view quote) {
 }
 
 void name_tensor(Quote& quote, std::string_view name, int layer) {
-    if (const std::optional<Stage> stage = stage_from_name(name)) {
-        quote.stage = {*stage, is_layer_stage(*stage) ? layer : -1};
+    if (const std::optional<StageId> stage = stage_from_name(name, layer)) {
+        quote.stage = *stage;
     } else if (const std::optional<StageId> id = stage_from_tensor_name(name)) {
         quote.stage = *id;
     } else if (name.find('.') != std::string_view::npos) {
@@ -235,7 +235,7 @@ std::optional<std::string> most_at(const Quote& quote, const Shape& shape, const
         return snapshot.vocabulary[static_cast<std::size_t>(at)];
     }
     if (axis != Axis::T && axis != Axis::S) return std::nullopt;
-    const bool source = quote.stage.stack == Stack::Encoder || (is_cross(quote.stage.stage) && axis == Axis::S);
+    const bool source = quote.stage.stack == Stack::Encoder || (quote.stage.attention == kCrossAttention && axis == Axis::S);
     return token_at(source ? snapshot.source_tokens : snapshot.tokens, quote.index[0].value_or(0), at);
 }
 

@@ -222,7 +222,7 @@ void Checker::check_view() {
         fail("view", "a model without an output head predicts nothing");
     if (maps && step_->said.contains("stage") && !is_attention_map(look().stage.stage))
         fail("stage", fmt::format("the view {} shows attention maps (scores, scaled, masked, weights, dropped), not {}",
-                                  view_info(view).name, stage_name(look().stage.stage)));
+                                  view_info(view).name, stage_name(look().stage)));
 }
 
 void Checker::check_totals() {

@@ -15,7 +15,7 @@ struct Mixer {
         if constexpr (std::is_enum_v<T>) add_hash(static_cast<std::size_t>(value));
         else add_hash(std::hash<T>{}(value));
     }
-    void add(const StageId& id) { add(id.stage), add(id.layer), add(id.stack); }
+    void add(const StageId& id) { add(id.stage), add(id.layer), add(id.stack), add(id.attention), add(id.nth); }
     void add(const CellRef& cell) {
         add(cell.stage), add(cell.parameter);
         for (const std::int64_t index : cell.index) add(index);

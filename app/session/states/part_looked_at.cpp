@@ -10,20 +10,19 @@ namespace {
 
 /// The map that a stage shows or is computed from. For stages without one, the weights, which are always kept.
 Stage map_for(const StageId& id) {
-    const Stage self = to_self(id.stage);
-    if (self == Stage::Context) return Stage::Dropped;
-    return is_attention_map(id.stage) ? self : Stage::Weights;
+    if (id.stage == Stage::Context) return Stage::Dropped;
+    return is_attention_map(id.stage) ? id.stage : Stage::Weights;
 }
 
 bool is_map(const StageId& id) { return is_attention_map(id.stage); }
 
 /// Within an attention, each map is computed from the one before.
-bool holds_map(const facet::Inside& inside, const StageId& id) {
-    if (!inside.map) return true;
-    const Stage self = to_self(id.stage);
-    if (inside.maps_alone) return self == *inside.map;
-    const bool is_input = static_cast<int>(self) + 1 == static_cast<int>(*inside.map);
-    return self == *inside.map || self == Stage::Weights || is_input;
+bool holds_map(const facet::Inside& inside, const Plan& plan, const StageId& id) {
+    if (!inside.map || id.stage == *inside.map) return true;
+    if (inside.maps_alone) return false;
+    if (id.stage == Stage::Weights) return true;
+    const PlanNode* map = plan.find(of_same_attention(id, *inside.map));
+    return map != nullptr && std::find(map->inputs.begin(), map->inputs.end(), id) != map->inputs.end();
 }
 
 /// Upper bounds for the reduced maps of one stage, and for those of a view of all layers.
@@ -36,7 +35,9 @@ int level_for(const Trace<float>& trace, std::int64_t bytes) {
     return reduced_level(positions, positions, trace.config.num_heads, bytes);
 }
 
-LayerHalf half_of(const StageId& id) { return id.stage < Stage::Norm2 ? LayerHalf::Attention : LayerHalf::FeedForward; }
+LayerHalf half_of(const StageId& id) {
+    return stage_kind(id.stage) == StageKind::FeedForward ? LayerHalf::FeedForward : LayerHalf::Attention;
+}
 
 bool is_read_in(LayerHalf half, const Plan& plan, const PlanPart& part, const StageId& id) {
     return std::any_of(plan.nodes().begin() + static_cast<std::ptrdiff_t>(part.first),
@@ -111,8 +112,8 @@ std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& 
         const StageId& id = trace.plan->nodes()[i].id;
         const bool in_half =
             !inside.half || half_of(id) == *inside.half || (!is_map(id) && is_read_in(*inside.half, *trace.plan, part, id));
-        if (inside.maps_alone ? is_map(id) && holds_map(inside, id) : in_half && (!is_map(id) || holds_map(inside, id)))
-            stages.push_back(id);
+        const bool holds = is_map(id) && holds_map(inside, *trace.plan, id);
+        if (inside.maps_alone ? holds : in_half && (!is_map(id) || holds)) stages.push_back(id);
     }
     return stages;
 }
@@ -128,8 +129,7 @@ double products_to_check(const Trace<float>& trace, const StageId& within) {
             const Shape inputs = trace.shape_of(node.inputs[0]);
             products += numbers * static_cast<double>(inputs[inputs.rank() - 1].size);
         }
-        if (node.op == Op::Scores || to_self(node.id.stage) == Stage::Weights)
-            products += numbers * static_cast<double>(trace.config.head_size());
+        if (node.op == Op::Scores || node.id.stage == Stage::Weights) products += numbers * static_cast<double>(trace.config.head_size());
     }
     return products;
 }
