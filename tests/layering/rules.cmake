@@ -70,7 +70,7 @@ set(WRITING "std::(basic_)?(o?fstream|filebuf)|fopen *\\(|fdopen|freopen|O_CREAT
 
 # Anything that grows with the model is computed in the background: panels ask for it as a facet of a state. The headers above and those
 # of the session declare or include some of what computes it; these functions must not be called all the same.
-set(HEAVY_CALLS "explain|where_it_goes|head_mean|attention_totals|logit_lens|stage_ranges?|head_scores|idle_edits|edits_in_vain|why_without_effect|statistics_of|first_not_finite|trace_forward|trace_gradients|prepare|read_trace|examine_trace|knock_out_heads|compare_weights|weight_error_map|verify|with_residual|mean_of_layers|rollout_terms|lens_losses|lens_first_choices|likely_tokens|asked_positions|shown_positions|head_rows|listed_terms")
+set(HEAVY_CALLS "explain|where_it_goes|head_mean|attention_totals|logit_lens|stage_ranges?|head_scores|idle_edits|edits_in_vain|why_without_effect|statistics_of|first_not_finite|trace_forward|trace_gradients|prepare|read_lens|read_totals|examine_trace|knock_out_heads|compare_weights|weight_error_map|verify|with_residual|mean_of_layers|rollout_terms|lens_losses|lens_first_choices|likely_tokens|asked_positions|shown_positions|head_rows|listed_terms")
 
 function(check_calls ROOT FILE RESULT)
   set(FOUND "")

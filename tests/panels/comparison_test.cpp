@@ -116,15 +116,15 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::InPlace), 1);
     for (const CompareLayout layout : {CompareLayout::All, CompareLayout::InPlace}) EXPECT_EQ(large_maps(View::Lens, layout), 0);
     with_context([&](PanelContext& context) {
-        const ComparedReadings readings = compared_readings(context, ReadingKind::Lens);
-        EXPECT_EQ(readings.readings, context.inquiry.ask(context.states.unmasked, facet::Readings{}).value.get());
-        EXPECT_EQ(readings.name, "unmasked");
+        const ComparedReading<facet::Lens> compared = compared_lens(context);
+        EXPECT_EQ(compared.reading, context.inquiry.ask(context.states.unmasked, facet::Lens{}).value.get());
+        EXPECT_EQ(compared.name, "unmasked");
     });
     // Another head of the same state cannot be compared in this view, which says so.
     view.compare.choose(Compare::Itself);
     with_context([&](PanelContext& context) {
-        EXPECT_EQ(compared_readings(context, ReadingKind::Lens).readings, nullptr);
-        EXPECT_NE(compared_readings(context, ReadingKind::Lens).missing.words, "");
+        EXPECT_EQ(compared_lens(context).reading, nullptr);
+        EXPECT_NE(compared_lens(context).missing.words, "");
     });
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::All), 1) << "the shown state stays";
 }
@@ -337,13 +337,11 @@ TEST_F(ComparisonTest, APinnedStateSaysThatItIsTheShownOneUntilSomethingChanges)
         return words;
     };
     EXPECT_EQ(said(), "A and B are the same, so every difference is 0. Change the text, a mask or a number.");
-    with_context([&](PanelContext& context) {
-        for (const ReadingKind kind : {ReadingKind::Lens, ReadingKind::Totals}) EXPECT_TRUE(compared_readings(context, kind).one_state);
-    });
+    with_context([&](PanelContext& context) { EXPECT_TRUE(compared_lens(context).one_state && compared_totals(context).one_state); });
     set_text("the dog sat");
     frames(3, ui_frame);
     EXPECT_EQ(said().find("A and B are the same"), std::string::npos) << said();
-    with_context([&](PanelContext& context) { EXPECT_FALSE(compared_readings(context, ReadingKind::Lens).one_state); });
+    with_context([&](PanelContext& context) { EXPECT_FALSE(compared_lens(context).one_state); });
 }
 
 TEST_F(ComparisonTest, AStageBeforeTheFirstDifferenceNamesIt) {
@@ -394,37 +392,38 @@ TEST_F(ComparisonTest, RedoBringsTheComparisonBackWithItsPin) {
 
 TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     open_example("gpt-tiny");
-    const auto lens_of_it = get(facet::Readings{ReadingKind::Lens}), totals_of_it = get(facet::Readings{ReadingKind::Totals});
+    const auto lens_of_it = get(facet::Lens{});
+    const auto totals_of_it = get(facet::Totals{});
     pin();
     set_text("some other words");
     view.compare.choose(Compare::Pinned);
     view.compare.layout = CompareLayout::SideBySide;
-    const auto asks_to_read = [&](View shown, ReadingKind kind = ReadingKind::Lens) {
+    const auto asks_to_read = [&](View shown, const Facet& facet = facet::Lens{}) {
         view.view = shown;
         bool asks = false;
         frame([&] {
             with_context([&](PanelContext& context) {
                 draw_frame(context);
                 const auto& wanted = context.inquiry.wanted();
-                asks = std::find(wanted.begin(), wanted.end(), Request{context.states.pinned_a, facet::Readings{kind}}) != wanted.end();
+                asks = std::find(wanted.begin(), wanted.end(), Request{context.states.pinned_a, facet}) != wanted.end();
             });
         });
         return asks;
     };
     EXPECT_FALSE(asks_to_read(View::Step)) << "this view needs none";
-    EXPECT_TRUE(asks_to_read(View::Totals, ReadingKind::Totals));
+    EXPECT_TRUE(asks_to_read(View::Totals, facet::Totals{}));
     EXPECT_TRUE(asks_to_read(View::Lens));
     view.view = View::Totals;
     frames(2, ui_frame);
     with_context([&](PanelContext& context) {
-        const ComparedReadings then = compared_readings(context, ReadingKind::Totals);
-        ASSERT_NE(then.readings, nullptr) << then.missing.words;
+        const ComparedReading<facet::Totals> then = compared_totals(context);
+        ASSERT_NE(then.reading, nullptr) << then.missing.words;
         EXPECT_EQ(then.missing.words, "");
-        const auto rollout = [](const Readings& readings) { return readings.of(Stack::Main)->rollouts.back().sequence(0); };
-        EXPECT_EQ(rollout(*then.readings), rollout(*totals_of_it));
-        const ComparedReadings lens = compared_readings(context, ReadingKind::Lens);
-        ASSERT_NE(lens.readings, nullptr) << lens.missing.words;
-        EXPECT_EQ(lens.readings->lens->positions, lens_of_it->lens->positions);
+        const auto rollout = [](const TotalsReading& reading) { return reading.of(Stack::Main)->rollouts.back().sequence(0); };
+        EXPECT_EQ(rollout(*then.reading), rollout(*totals_of_it));
+        const ComparedReading<facet::Lens> lens = compared_lens(context);
+        ASSERT_NE(lens.reading, nullptr) << lens.missing.words;
+        EXPECT_EQ(lens.reading->lens->positions, lens_of_it->lens->positions);
     });
     canvas.calls.clear();
     frame(ui_frame);
@@ -442,7 +441,7 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
                             .commands = context.commands},
                            context.snapshot,
                            context.states};
-        const Reason awaited = compared_readings(early, ReadingKind::Lens).missing;
+        const Reason awaited = compared_lens(early).missing;
         EXPECT_EQ(awaited.words, "That state is being computed.");
         EXPECT_TRUE(awaited.waits);
     });

@@ -73,7 +73,7 @@ protected:
     }
     std::size_t last_layer() const { return static_cast<std::size_t>(trace().config.num_layers) - 1; }
     const AttentionTotals& totals(const StateRef& state) {
-        const auto readings = session->compute(state, facet::Readings{ReadingKind::Totals});
+        const auto readings = session->compute(state, facet::Totals{});
         return *readings->of(Stack::Main);
     }
 };

@@ -333,7 +333,7 @@ TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
     open_example("gpt-tiny");
     view.view = View::Totals;
     frames(2, ui_frame);
-    const auto readings = get(facet::Readings{ReadingKind::Totals});
+    const auto readings = get(facet::Totals{});
     const auto drawn = [&](const std::vector<float>& values) {
         return std::any_of(canvas.calls.begin(), canvas.calls.end(), [&](const auto& call) {
             const auto cells = static_cast<std::size_t>(call.request.data.rows * call.request.data.cols);
@@ -352,19 +352,19 @@ TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
 
 TEST_F(TokenViews, AModelWithoutAHeadHasNoLensAndSaysSo) {
     open_example("gpt-tiny");
-    ASSERT_TRUE(get(facet::Readings{})->lens);
+    ASSERT_TRUE(get(facet::Lens{})->lens);
     Config config = session->document().config;
     config.lm_head = false;
     session->apply({command::SetConfig{config}, ""});
     session->wait();
-    EXPECT_FALSE(get(facet::Readings{})->lens);
+    EXPECT_FALSE(get(facet::Lens{})->lens);
     view.view = View::Lens;
     frames(3, ui_frame);
 }
 
 TEST_F(TokenViews, TheLastRowOfTheLensIsTheModelsOwnPrediction) {
     open_example("gpt-tiny");
-    const auto readings = get(facet::Readings{});
+    const auto readings = get(facet::Lens{});
     const LogitLens& lens = *readings->lens;
     const Tensor<float>& probabilities = trace().find({Stage::Probabilities})->value;
     for (std::int64_t t = 0; t < lens.positions; ++t) {

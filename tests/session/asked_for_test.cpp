@@ -48,7 +48,8 @@ struct CountedEngine {
         engine.verify = counting(engine.verify, others);
         engine.gradients = counting(engine.gradients, others);
         engine.sample = counting(engine.sample, others);
-        engine.readings = counting(engine.readings, others);
+        engine.lens = counting(engine.lens, others);
+        engine.totals = counting(engine.totals, others);
         engine.examine = counting(engine.examine, others);
         engine.knock_out = counting(engine.knock_out, others);
         return engine;

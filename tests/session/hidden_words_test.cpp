@@ -61,7 +61,7 @@ TEST(HiddenWords, HaveNoRightAnswerInTheLens) {
     Session session(open_preset("masked"), [] {});
     const auto shown = session.wait();
     ASSERT_NE(shown->trace, nullptr) << shown->problem;
-    const auto readings = session.compute(shown->state, facet::Readings{ReadingKind::Lens});
+    const auto readings = session.compute(shown->state, facet::Lens{});
     ASSERT_TRUE(readings && readings.value->lens) << readings.problem;
     int hidden = 0;
     for (std::size_t t = 0; t < shown->tokens[0].size(); ++t) {

@@ -138,12 +138,12 @@ TEST(LargeModel, FacetsOfAStageSayTheSame) {
 
 TEST(LargeModel, WhatIsReadOffAllLayersIsTheSame) {
     TwoSessions sessions(open_preset("gpt-tiny"));
-    const facet::Readings totals{ReadingKind::Totals};
+    const facet::Totals totals;
     const auto expected_totals = sessions.whole.get(totals), found_totals = only(sessions.tight, totals);
     ASSERT_EQ(expected_totals->totals.size(), found_totals->totals.size());
     for (const auto maps : {&AttentionTotals::rollouts, &AttentionTotals::head_means})
         EXPECT_EQ(((expected_totals->totals[0]).*maps).back().sequence(0), ((found_totals->totals[0]).*maps).back().sequence(0));
-    const auto expected = sessions.whole.get(facet::Readings{}), found = only(sessions.tight, facet::Readings{});
+    const auto expected = sessions.whole.get(facet::Lens{}), found = only(sessions.tight, facet::Lens{});
     ASSERT_TRUE(found->lens);
     ASSERT_EQ(expected->lens->cells.size(), found->lens->cells.size());
     for (std::size_t i = 0; i < expected->lens->cells.size(); ++i)
@@ -548,7 +548,7 @@ TEST(LargeModel, WhatIsCountedOfTotalsIsWhatTheyHold) {
     const auto snapshot = session.wait();
     ASSERT_EQ(snapshot->problem, "");
     ASSERT_NE(snapshot->trace->tokens.length, snapshot->trace->source_tokens.length);
-    const auto readings = session.get(facet::Readings{ReadingKind::Totals});
+    const auto readings = session.get(facet::Totals{});
     double numbers = 0, held = 0;
     for (const AttentionTotals& totals : readings->totals)
         for (const auto* maps : {&totals.head_means, &totals.rollouts})

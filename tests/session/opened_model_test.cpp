@@ -274,7 +274,7 @@ TEST(OpenedModel, ThatBecomesShorterGivesNoFurtherNumbers) {
     const StateRef shown = session.states().shown;
     const StageId weights{Stage::Weights, 0};
     const auto problems = [&] {
-        return std::vector<std::string>{session.compute(shown, facet::Readings{ReadingKind::Lens}).problem,
+        return std::vector<std::string>{session.compute(shown, facet::Lens{}).problem,
                                         session.compute(shown, facet::KnockOut{}).problem,
                                         session.compute(shown, facet::Gradients{}).problem,
                                         session.compute(shown, facet::Verification{}).problem,

@@ -20,18 +20,16 @@ namespace {
 
 TEST(Readings, FollowEveryTraceOfASession) {
     Session session(open_preset("gpt-tiny"), [] {});
-    const auto first = session.get(facet::Readings{});
+    const auto first = session.get(facet::Lens{});
     ASSERT_TRUE(first->lens);
     EXPECT_EQ(first->lens->positions, session.wait()->trace->tokens.length);
     session.apply({command::SetTexts{{"the same words"}, {}}, ""});
-    const auto second = session.get(facet::Readings{});
+    const auto second = session.get(facet::Lens{});
     EXPECT_NE(first, second);
     EXPECT_EQ(second->lens->positions, 3);
-    const auto totals = session.get(facet::Readings{ReadingKind::Totals});
-    EXPECT_FALSE(totals->lens);
+    const auto totals = session.get(facet::Totals{});
     EXPECT_EQ(totals->of(Stack::Main)->rollouts.size(), static_cast<std::size_t>(session.wait()->trace->config.num_layers));
     EXPECT_EQ(totals->of(Stack::Encoder), nullptr);
-    EXPECT_TRUE(second->totals.empty());
 }
 
 TEST(Readings, OfEveryKindOfModel) {
@@ -39,7 +37,8 @@ TEST(Readings, OfEveryKindOfModel) {
     for (unsigned seed = 0; seed < 30; ++seed) {
         const testing_support::RandomModel model(seed);
         const auto trace = std::make_shared<const Trace<float>>(model.trace<float>());
-        const Readings lens = read_trace(trace, ReadingKind::Lens, {}), readings = read_trace(trace, ReadingKind::Totals, {});
+        const LensReading lens = read_lens(trace, {});
+        const TotalsReading readings = read_totals(trace, {});
         EXPECT_EQ(lens.lens.has_value(), model.config.lm_head);
         with_lens += lens.lens.has_value();
         const bool both = model.config.architecture == Architecture::EncoderDecoder;
@@ -86,7 +85,7 @@ TEST(Readings, RolloutTermsAddUpToTheirCell) {
     for (unsigned seed = 0; seed < 12; ++seed) {
         const testing_support::RandomModel model(seed);
         const auto trace = std::make_shared<const Trace<float>>(model.trace<float>());
-        const AttentionTotals totals = read_trace(trace, ReadingKind::Totals, {}).totals.back();
+        const AttentionTotals totals = read_totals(trace, {}).totals.back();
         for (std::size_t layer = 0; layer < totals.layers(); ++layer) {
             const TokenMap &rollout = totals.rollouts[layer], &mean = totals.head_means[layer];
             const std::int64_t b = rollout.sequences() - 1, positions = rollout.positions();
@@ -148,7 +147,7 @@ TEST(Readings, CellsBeyondARolloutAreRefused) {
     Session session(open_preset("gpt-tiny"), [] {});
     const std::int64_t length = session.wait()->trace->tokens.length;
     EXPECT_TRUE(session.compute(facet::RolloutTerms{{}, length - 1, 0}));
-    EXPECT_EQ(session.compute(facet::RolloutTerms{{}, length - 1, 0})->readings, session.get(facet::Readings{ReadingKind::Totals})->serial);
+    EXPECT_EQ(session.compute(facet::RolloutTerms{{}, length - 1, 0})->readings, session.get(facet::Totals{})->serial);
     EXPECT_FALSE(session.compute(facet::RolloutTerms{{}, length, 0}));
     EXPECT_FALSE(session.compute(facet::RolloutTerms{{}, 0, length}));
     EXPECT_FALSE(session.compute(facet::RolloutTerms{{}, -1, 0}));
@@ -158,9 +157,9 @@ TEST(Readings, CellsBeyondARolloutAreRefused) {
 
 TEST(Readings, AreToldWhileTheyAreRead) {
     Session session(open_preset("gpt-tiny"), [] {});
-    const auto whole = session.get(facet::Readings{});
+    const auto whole = session.get(facet::Lens{});
     std::size_t last = 0, rows = 0;
-    read_trace(session.wait()->trace, ReadingKind::Lens, {}, [&](const Readings& so_far, std::size_t done, std::size_t total) {
+    read_lens(session.wait()->trace, {}, [&](const LensReading& so_far, std::size_t done, std::size_t total) {
         EXPECT_EQ(done, ++last);
         EXPECT_EQ(total, whole->lens->stages.size());
         ASSERT_TRUE(so_far.lens);
@@ -233,7 +232,7 @@ TEST(LensLosses, ComeWithTheTokensThatAreLikeliestSomewhere) {
         EXPECT_EQ(lens_first_choices(lens), expected);
     }
     Session session(open_preset("gpt-tiny"), [] {});
-    const auto readings = session.get(facet::Readings{});
+    const auto readings = session.get(facet::Lens{});
     EXPECT_EQ(readings->first_choices, lens_first_choices(*readings->lens));
     EXPECT_FALSE(readings->first_choices.empty());
 }

@@ -79,10 +79,9 @@ struct Counted {
             ++verified;
             return reference::Verification{};
         };
-        computation.readings = [this](const std::shared_ptr<const Trace<float>>&, ReadingKind, const std::stop_token&,
-                                      const ReadingsProgress&) {
+        computation.lens = [this](const std::shared_ptr<const Trace<float>>&, const std::stop_token&, const LensProgress&) {
             ++read;
-            return Readings{};
+            return LensReading{};
         };
         return computation;
     }
@@ -151,7 +150,7 @@ TEST(Scheduler, ACheckGivesWayToWhatSomebodyWaitsFor) {
     counted.gate.close();
     Scheduler scheduler(counted.computation(), wake_nobody);
     const StateRef one = state("a");
-    const Request check{one, facet::Verification{}}, reading{one, facet::Readings{}};
+    const Request check{one, facet::Verification{}}, reading{one, facet::Lens{}};
     scheduler.want({check});
     counted.gate.await_arrival();
     scheduler.want({check, reading});

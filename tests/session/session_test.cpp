@@ -183,7 +183,7 @@ TEST(Session, BearsThousandsOfRandomCommands) {
         ASSERT_NE(snapshot, nullptr);
         const States& states = session.states();
         std::vector<Request> wanted;
-        if (pick(2) == 0 && states.shown != nullptr) wanted = {{states.shown, facet::Verification{}}, {states.unmasked, facet::Readings{}}};
+        if (pick(2) == 0 && states.shown != nullptr) wanted = {{states.shown, facet::Verification{}}, {states.unmasked, facet::Lens{}}};
         session.want(wanted);
         if (snapshot->trace != nullptr) {
             ASSERT_EQ(snapshot->tokens.size(), snapshot->trace->tokens.lengths.size());

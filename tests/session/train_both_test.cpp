@@ -186,7 +186,7 @@ TEST_F(OtherMomentTest, IsTheShownTextWithTheModelOfThatStep) {
     const auto shown = session.wait();
     EXPECT_EQ(moment->trace->tokens, shown->trace->tokens);
     EXPECT_FALSE(same_numbers(*moment->trace->parameters, *shown->trace->parameters));
-    EXPECT_TRUE(session.compute(moment->state, facet::Readings{}));
+    EXPECT_TRUE(session.compute(moment->state, facet::Lens{}));
     // It follows text and settings but keeps its step.
     const std::string text = session.document().texts[0].substr(0, 2);
     apply(session, command::SetTexts{{text}, {}});
@@ -225,13 +225,13 @@ TEST(ComparedReadings, AreThereForEveryStateThatCanBeComparedWith) {
     session.wait();
     const States states = session.states();
     for (const StateRef& state : {states.unedited, states.unmasked, states.correct}) {
-        const auto readings = session.compute(state, facet::Readings{});
+        const auto readings = session.compute(state, facet::Lens{});
         ASSERT_TRUE(readings) << readings.problem;
         EXPECT_TRUE(readings->lens.has_value());
-        EXPECT_FALSE(session.compute(state, facet::Readings{ReadingKind::Totals})->totals.empty());
+        EXPECT_FALSE(session.compute(state, facet::Totals{})->totals.empty());
     }
-    const auto numbers = [](const Readings& readings) { return readings.totals[0].rollouts.back().sequence(0); };
-    const facet::Readings totals{ReadingKind::Totals};
+    const auto numbers = [](const TotalsReading& reading) { return reading.totals[0].rollouts.back().sequence(0); };
+    const facet::Totals totals;
     const auto own = session.get(totals), other = session.compute(states.unmasked, totals).value;
     const auto shown = numbers(*own), unmasked = numbers(*other);
     EXPECT_FALSE(std::equal(shown.begin(), shown.end(), unmasked.begin(), unmasked.end()));

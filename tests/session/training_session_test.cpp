@@ -51,7 +51,7 @@ TEST(TrainingSession, LossesCountWhatTheTaskAsksFor) {
     const std::vector<std::uint8_t> asked = asked_positions(TaskKind::Copy, snapshot->tokens.at(0));
     EXPECT_EQ(snapshot->asked, asked);
     ASSERT_NE(std::count(asked.begin(), asked.end(), 0), 0);
-    const auto readings = session.get(facet::Readings{});
+    const auto readings = session.get(facet::Lens{});
     const LogitLens& lens = *readings->lens;
     double sum = 0, counted = 0;
     for (std::size_t t = 0; t + 1 < asked.size(); ++t)

@@ -99,7 +99,8 @@ inline Computation empty_computation() {
         .gradients = {},
         .sample = {},
         .write = {},
-        .readings = {},
+        .lens = {},
+        .totals = {},
         .examine = {},
         .knock_out = {},
     };

@@ -213,11 +213,14 @@ void end_stale_comparison(PanelContext& context) {
     if (before.subject == now && (before.source == Compare::Pinned || before.source == Compare::PinnedB)) compare.interrupted = before;
 }
 
-ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind) {
+namespace {
+
+template <class F>
+ComparedReading<F> compared_reading(const PanelContext& context, const F& facet) {
     const CompareSource* source = chosen_source(context);
     if (source == nullptr) return {};
     const ComparedState state = compared_state(context, *source);
-    ComparedReadings out{nullptr, state.snapshot, context.view.compare.batch.value_or(context.view.batch), "", state.missing};
+    ComparedReading<F> out{nullptr, state.snapshot, context.view.compare.batch.value_or(context.view.batch), "", state.missing};
     out.name = state_name(context, *source, state);
     if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch + 1);
     out.one_state = state.state == context.states.shown && out.batch == context.view.batch;
@@ -226,11 +229,16 @@ ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind
         return out;
     }
     if (state.snapshot == nullptr) return out;
-    const auto readings = context.inquiry.ask(state.state, facet::Readings{kind});
-    out.readings = readings ? readings.value.get() : readings.so_far.get();
-    out.missing = readings.computing() ? Reason::waiting("That state's results are being computed.") : Reason{readings.problem};
+    const auto answer = context.inquiry.ask(state.state, facet);
+    out.reading = answer ? answer.value.get() : answer.so_far.get();
+    out.missing = answer.computing() ? Reason::waiting("That state's results are being computed.") : Reason{answer.problem};
     return out;
 }
+
+}  // namespace
+
+ComparedReading<facet::Lens> compared_lens(const PanelContext& context) { return compared_reading(context, facet::Lens{}); }
+ComparedReading<facet::Totals> compared_totals(const PanelContext& context) { return compared_reading(context, facet::Totals{}); }
 
 void pin_shown_state(PanelContext& context) {
     if (!context.ready()) return;

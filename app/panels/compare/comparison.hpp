@@ -49,16 +49,18 @@ void end_stale_comparison(PanelContext& context);
 float draw_comparison(PanelContext& context, float right, float y, float room);
 /// Draws the chip "comparing with step 300 ✕", right-aligned at `right`, during a comparison. Returns its width, otherwise 0.
 float draw_comparison_chip(PanelContext& context, float right, float y, float room);
-/// The reference state's readings, for views of whole traces.
-struct ComparedReadings {
-    const Readings* readings = nullptr;  ///< null or partial while `missing` is not empty
+/// What was read of the reference state, for views of whole traces.
+template <class F>
+struct ComparedReading {
+    const typename F::Value* reading = nullptr;  ///< null or partial while `missing` is not empty
     const Snapshot* snapshot = nullptr;
     std::int64_t batch = 0;
     std::string name{};
     Reason missing{};
-    bool one_state = false;  ///< they are those of the shown text themselves
+    bool one_state = false;  ///< it is that of the shown text itself
 };
-ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind);
+ComparedReading<facet::Lens> compared_lens(const PanelContext& context);
+ComparedReading<facet::Totals> compared_totals(const PanelContext& context);
 /// Pins the shown state as A and compares with it.
 void pin_shown_state(PanelContext& context);
 /// Compares with the step of the training run nearest to `step`.

@@ -17,7 +17,7 @@ struct TotalsView {
 
 struct LensView {
     std::optional<std::int64_t> hovered_row;  ///< hovered in this frame
-    /// Two results and texts of them (see Readings::serial), and the largest change between them.
+    /// Two results and texts of them (see LensReading::serial), and the largest change between them.
     struct Changes {
         std::uint64_t now = 0, before = 0;
         std::int64_t batch = 0, batch_before = 0;

@@ -36,7 +36,7 @@ std::shared_ptr<const NumberTable> table_of_lens(const PanelContext& context, co
 ShownNumbers lens_numbers(PanelContext& context) {
     ShownNumbers shown;
     shown.title = "lens, probability of the text" + std::string(context.view.compare.on() ? ", B" : "");
-    if (const auto answer = context.ask(facet::Readings{}); answer && answer->lens)
+    if (const auto answer = context.ask(facet::Lens{}); answer && answer->lens)
         shown.make_table = [&context, readings = answer.value] { return table_of_lens(context, *readings->lens, context.view.batch); };
     else shown.missing = answer.problem;
     return shown;

@@ -33,7 +33,7 @@ constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 
 
 /// The result so far.
 struct LensSoFar {
-    const Readings* readings = nullptr;
+    const LensReading* readings = nullptr;
     const LogitLens* lens = nullptr;  ///< its lens
     std::size_t known = 0;            ///< number of layers with predictions
     std::string problem{};
@@ -41,8 +41,8 @@ struct LensSoFar {
 };
 
 LensSoFar lens_of(const PanelContext& context) {
-    const auto answer = context.ask_latest(facet::Readings{});  // the answer's values stay alive for this frame
-    const Readings* readings = answer ? answer.value.get() : answer.so_far.get();
+    const auto answer = context.ask_latest(facet::Lens{});  // the answer's values stay alive for this frame
+    const LensReading* readings = answer ? answer.value.get() : answer.so_far.get();
     LensSoFar out;
     out.problem = answer.problem;
     if (readings == nullptr || !readings->lens) return out;
@@ -76,8 +76,8 @@ std::string_view place_words(const PanelContext& context) { return reads_both_wa
 
 /// The state that the table is compared with.
 struct OtherLens {
-    const Readings* readings = nullptr;  ///< null: none
-    const LogitLens* lens = nullptr;     ///< its lens
+    const LensReading* readings = nullptr;  ///< null: none
+    const LogitLens* lens = nullptr;        ///< its lens
     std::int64_t batch = 0;
     std::string name, problem;  ///< `problem`: why it is not available
     bool one_state = false;     ///< it is the shown one
@@ -86,19 +86,19 @@ struct OtherLens {
 OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     OtherLens other;
     if (!context.view.compare.on()) return other;
-    const ComparedReadings readings = compared_readings(context, ReadingKind::Lens);
-    other.name = readings.name;
-    other.batch = readings.batch;
-    other.one_state = readings.one_state;
-    other.problem = readings.missing.words;
-    if (readings.readings == nullptr) return other;
-    const auto& found = readings.readings->lens;
+    const ComparedReading<facet::Lens> compared = compared_lens(context);
+    other.name = compared.name;
+    other.batch = compared.batch;
+    other.one_state = compared.one_state;
+    other.problem = compared.missing.words;
+    if (compared.reading == nullptr) return other;
+    const auto& found = compared.reading->lens;
     if (found && std::count(found->known.begin(), found->known.end(), 0) > 0) return other;
     other.problem.clear();
-    if (!found || found->stages != lens.stages || found->positions != lens.positions || readings.batch >= found->batches ||
-        readings.snapshot->vocabulary != context.snapshot.vocabulary)
+    if (!found || found->stages != lens.stages || found->positions != lens.positions || compared.batch >= found->batches ||
+        compared.snapshot->vocabulary != context.snapshot.vocabulary)
         other.problem = "That state has a different text, vocabulary or number of layers: its predictions cannot be compared.";
-    else other.readings = readings.readings, other.lens = &*found;
+    else other.readings = compared.reading, other.lens = &*found;
     return other;
 }
 
@@ -192,7 +192,7 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
     if (chosen) list.AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, colors.chosen, context.px(3), 0, context.px(2));
 }
 
-void draw_row_labels(const PanelContext& context, const Readings& readings, const Table& table, ImVec2 min, ImVec2 max) {
+void draw_row_labels(const PanelContext& context, const LensReading& readings, const Table& table, ImVec2 min, ImVec2 max) {
     const auto& [colors, fonts, scale] = context.theme;
     const LogitLens& lens = *readings.lens;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -298,7 +298,7 @@ void point_at(PanelContext& context, const LogitLens& lens, const Table& table) 
 
 /// As wide as the widest prediction within limits, so that short symbols stay close together; somewhat narrower if that makes all columns
 /// fit into `room`.
-float least_cell(const PanelContext& context, const Readings& readings, float room) {
+float least_cell(const PanelContext& context, const LensReading& readings, float room) {
     const float beside = context.px(14), most = context.px(kNamedCell);
     float cell = context.px(kLeastCell);
     for (const std::int32_t token : readings.first_choices) {
@@ -311,7 +311,7 @@ float least_cell(const PanelContext& context, const Readings& readings, float ro
 }
 
 /// The largest change in the correct token's probability; 1 if nothing changes. Kept, since both tables rarely change.
-float largest_change(LensView& view, const Readings& now, std::int64_t batch, const OtherLens& other) {
+float largest_change(LensView& view, const LensReading& now, std::int64_t batch, const OtherLens& other) {
     const LensView::Changes of{now.serial, other.readings->serial, batch, other.batch};
     if (view.changes == of && now.serial != 0) return view.largest_change;
     view.changes = of;
@@ -326,7 +326,7 @@ float largest_change(LensView& view, const Readings& now, std::int64_t batch, co
     return view.largest_change;
 }
 
-void draw_table(PanelContext& context, const Readings& readings, std::int64_t batch, const OtherLens* other, const Box& box) {
+void draw_table(PanelContext& context, const LensReading& readings, std::int64_t batch, const OtherLens* other, const Box& box) {
     const LogitLens& lens = *readings.lens;
     const float labels = context.px(kLensLabels), heads = context.px(kColumnHead);
     const auto columns = static_cast<float>(std::max<std::int64_t>(lens.positions, 1)), rows = static_cast<float>(lens.stages.size());

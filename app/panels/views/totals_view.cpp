@@ -38,14 +38,15 @@ struct Shown {
     bool is_reduced() const { return totals != nullptr && totals->rollouts.empty(); }
 };
 
-Shown shown_of(const PanelContext& context, const Readings* readings, const Snapshot* snapshot, const StateRef& state, std::int64_t batch) {
+Shown shown_of(const PanelContext& context, const TotalsReading* reading, const Snapshot* snapshot, const StateRef& state,
+               std::int64_t batch) {
     Shown shown;
     shown.state = state;
-    if (readings == nullptr || snapshot == nullptr) return shown;
+    if (reading == nullptr || snapshot == nullptr) return shown;
     shown.trace = snapshot->trace.get();
-    shown.readings = readings->serial;
-    shown.totals = readings->of(context.view.stage.stack);
-    if (shown.totals == nullptr && !readings->totals.empty()) shown.totals = &readings->totals.front();
+    shown.readings = reading->serial;
+    shown.totals = reading->of(context.view.stage.stack);
+    if (shown.totals == nullptr && !reading->totals.empty()) shown.totals = &reading->totals.front();
     if (shown.totals == nullptr) return shown;
     const std::size_t last = shown.totals->layers() - 1;
     shown.layer = std::min(static_cast<std::size_t>(context.view.totals.up_to.value_or(static_cast<std::int64_t>(last))), last);
@@ -55,8 +56,7 @@ Shown shown_of(const PanelContext& context, const Readings* readings, const Snap
 }
 
 Shown shown_totals(const PanelContext& context) {
-    return shown_of(context, context.ask_latest(facet::Readings{ReadingKind::Totals}).value.get(), &context.snapshot, context.states.shown,
-                    context.view.batch);
+    return shown_of(context, context.ask_latest(facet::Totals{}).value.get(), &context.snapshot, context.states.shown, context.view.batch);
 }
 
 facet::TotalsSlice::Place place_of(const Shown& shown) { return {shown.totals->stack, shown.layer, shown.batch}; }
@@ -193,8 +193,8 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     if (!picture.problem.empty()) return picture;
     const Comparison& compare = context.view.compare;
     if (!compare.on()) return picture;
-    const ComparedReadings other = compared_readings(context, ReadingKind::Totals);
-    Shown now = shown, before = shown_of(context, other.readings, other.snapshot,
+    const ComparedReading<facet::Totals> other = compared_totals(context);
+    Shown now = shown, before = shown_of(context, other.reading, other.snapshot,
                                          other.snapshot == nullptr ? nullptr : other.snapshot->state, other.batch);
     if (before.totals == nullptr) {
         picture.problem = other.missing.empty() ? Reason{"That state has no attention of this kind."} : other.missing;
@@ -275,7 +275,7 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, cons
 /// Why there is no picture, or how far its computation is.
 void draw_missing_totals(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
-    const auto readings = context.ask_latest(facet::Readings{ReadingKind::Totals});
+    const auto readings = context.ask_latest(facet::Totals{});
     paragraph(context.ui(), fonts.body, colors.muted,
               readings                   ? "This model has no attention."
               : readings.problem.empty() ? "Attention over all layers is being computed."

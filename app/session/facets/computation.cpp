@@ -76,7 +76,8 @@ Computation Computation::engine() {
         },
         write_on,
         generate,
-        read_trace,
+        read_lens,
+        read_totals,
         examine_trace,
         attn::knock_out,
     };

@@ -55,7 +55,8 @@ struct Computation {
     std::function<void(const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
                        const std::function<void(const DrawnToken&)>& each, std::stop_token, KeptText*)>
         write;
-    std::function<Readings(const std::shared_ptr<const Trace<float>>&, ReadingKind, std::stop_token, const ReadingsProgress&)> readings;
+    std::function<LensReading(const std::shared_ptr<const Trace<float>>&, std::stop_token, const LensProgress&)> lens;
+    std::function<TotalsReading(const std::shared_ptr<const Trace<float>>&, std::stop_token, const TotalsProgress&)> totals;
     std::function<DoctorReport(const std::shared_ptr<const Trace<float>>&, std::stop_token)> examine;
     std::function<KnockOut(const Trace<float>&, const KnockOutQuestion&, const KnockOutProgress&, std::stop_token)> knock_out;
 

@@ -158,10 +158,10 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
     if (const auto* slice = std::get_if<facet::ChangedSlice>(&request.facet)) add(needs_of_slice(request.state, *slice, results));
     if (const auto* cells = std::get_if<facet::StrongCells>(&request.facet)) add(needs_of_cells(request.state, *cells, results));
     if (const auto* totals = std::get_if<facet::TotalsSlice>(&request.facet)) {
-        needs.push_back({request.state, facet::Readings{ReadingKind::Totals}});
-        if (totals->minus != nullptr) add({{totals->minus, facet::Trace{}}, {totals->minus, facet::Readings{ReadingKind::Totals}}});
+        needs.push_back({request.state, facet::Totals{}});
+        if (totals->minus != nullptr) add({{totals->minus, facet::Trace{}}, {totals->minus, facet::Totals{}}});
     }
-    if (std::holds_alternative<facet::RolloutTerms>(request.facet)) needs.push_back({request.state, facet::Readings{ReadingKind::Totals}});
+    if (std::holds_alternative<facet::RolloutTerms>(request.facet)) needs.push_back({request.state, facet::Totals{}});
     if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
     if (const auto* first = std::get_if<facet::FirstDifference>(&request.facet)) needs.push_back({first->other, facet::Trace{}});
     return needs;

@@ -223,7 +223,7 @@ struct FacetMaker::Make {
         return (stack == Stack::Encoder ? all.source_tokens : all.tokens).length;
     }
     ChangedSlice slice_of(const StateRef& of, const facet::TotalsSlice& facet, const facet::TotalsSlice::Place& at) const {
-        const AttentionTotals* totals = work.results.find(of, facet::Readings{ReadingKind::Totals})->of(at.stack);
+        const AttentionTotals* totals = work.results.find(of, facet::Totals{})->of(at.stack);
         if (totals == nullptr) throw Error("that state has no attention of this kind");
         return slice_of_totals({*snapshot_of(of).trace, *totals, facet.rollout, at.layer, at.sequence});
     }
@@ -259,25 +259,32 @@ struct FacetMaker::Make {
         if (shown.size() != trace().tokens.ids.size()) shown.clear();
         return shown;
     }
-    FacetValue operator()(const facet::Readings& facet) const {
+    FacetValue operator()(const facet::Lens&) const {
         const std::vector<std::uint8_t> shown = shown_here();
-        const auto told = [&](Readings readings) {
-            if (!readings.lens) return readings;
-            for (std::size_t i = 0; !shown.empty() && i < readings.lens->cells.size(); ++i)
-                if (LensCell& cell = readings.lens->cells[i]; shown[i % shown.size()] == 0)
+        const auto told = [&](LensReading reading) {
+            if (!reading.lens) return reading;
+            for (std::size_t i = 0; !shown.empty() && i < reading.lens->cells.size(); ++i)
+                if (LensCell& cell = reading.lens->cells[i]; shown[i % shown.size()] == 0)
                     cell.next = -1, cell.next_probability = 0, cell.next_rank = 0;
-            readings.losses = lens_losses(*readings.lens, snapshot_of(state).asked);
-            readings.first_choices = lens_first_choices(*readings.lens);
-            return readings;
+            reading.losses = lens_losses(*reading.lens, snapshot_of(state).asked);
+            reading.first_choices = lens_first_choices(*reading.lens);
+            return reading;
         };
-        const auto tell = [&](const Readings& so_far, std::size_t done, std::size_t total) {
-            work.progress(done, total, std::make_shared<const Readings>(told(so_far)));
+        const auto tell = [&](const LensReading& so_far, std::size_t done, std::size_t total) {
+            work.progress(done, total, std::make_shared<const LensReading>(told(so_far)));
         };
-        if (facet.kind == ReadingKind::Totals) expect_room(mib_of_totals(trace()), work.room_mib);
-        Readings readings = told(work.engine.readings(snapshot_of(state).trace, facet.kind, work.stop, tell));
-        readings.serial = next_serial();
-        const double mib = mib_of(readings);
-        return value(std::move(readings), mib);
+        LensReading reading = told(work.engine.lens(snapshot_of(state).trace, work.stop, tell));
+        reading.serial = next_serial();
+        const double mib = mib_of(reading);
+        return value(std::move(reading), mib);
+    }
+    FacetValue operator()(const facet::Totals&) const {
+        expect_room(mib_of_totals(trace()), work.room_mib);
+        const auto tell = [&](std::size_t done, std::size_t total) { work.progress(done, total, nullptr); };
+        TotalsReading reading = work.engine.totals(snapshot_of(state).trace, work.stop, tell);
+        reading.serial = next_serial();
+        const double mib = mib_of(reading);
+        return value(std::move(reading), mib);
     }
     FacetValue operator()(const facet::Verification& facet) const {
         // The user or a training run needs the other cores.
@@ -368,11 +375,11 @@ struct FacetMaker::Make {
         return value(std::move(found), bytes / (1024.0 * 1024.0));
     }
     FacetValue operator()(const facet::RolloutTerms& facet) const {
-        const auto readings = work.results.find(state, facet::Readings{ReadingKind::Totals});
-        const AttentionTotals* totals = readings->of(facet.at.stack);
+        const auto reading = work.results.find(state, facet::Totals{});
+        const AttentionTotals* totals = reading->of(facet.at.stack);
         if (totals == nullptr) throw Error("this state has no attention of this kind");
         RolloutTerms terms = rollout_terms(*totals, facet.at.layer, facet.at.sequence, facet.query, facet.key);
-        terms.readings = readings->serial;
+        terms.readings = reading->serial;
         return value(std::move(terms));
     }
     FacetValue operator()(const facet::TotalsSlice& facet) const {

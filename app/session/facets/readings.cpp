@@ -104,9 +104,13 @@ std::vector<double> lens_losses(const LogitLens& lens, std::span<const std::uint
     return losses;
 }
 
-double mib_of(const Readings& readings) {
-    std::size_t bytes = readings.lens ? readings.lens->cells.size() * sizeof(LensCell) : 0;
-    for (const AttentionTotals& totals : readings.totals) {
+double mib_of(const LensReading& reading) {
+    return static_cast<double>(reading.lens ? reading.lens->cells.size() * sizeof(LensCell) : 0) / (1024.0 * 1024.0);
+}
+
+double mib_of(const TotalsReading& reading) {
+    std::size_t bytes = 0;
+    for (const AttentionTotals& totals : reading.totals) {
         for (const auto* maps : {&totals.head_means, &totals.rollouts})
             for (const TokenMap& map : *maps) bytes += map.bytes();
         for (const auto* maps : {&totals.reduced_rollouts, &totals.reduced_means})
@@ -115,28 +119,31 @@ double mib_of(const Readings& readings) {
     return static_cast<double>(bytes) / (1024.0 * 1024.0);
 }
 
-Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, ReadingKind kind, const std::stop_token& stop,
-                    const ReadingsProgress& each) {
-    Readings readings;
+LensReading read_lens(const std::shared_ptr<const Trace<float>>& trace, const std::stop_token& stop, const LensProgress& each) {
+    LensReading reading;
+    if (!trace->config.lm_head) return reading;
+    std::size_t done = 0;
+    const std::size_t total = lens_stages(trace->config).size();
+    reading.lens = logit_lens(*trace, stop, [&](const LogitLens& so_far) {
+        reading.lens = so_far;
+        ++done;
+        if (each) each(reading, done, total);
+    });
+    return reading;
+}
+
+TotalsReading read_totals(const std::shared_ptr<const Trace<float>>& trace, const std::stop_token& stop, const TotalsProgress& each) {
+    TotalsReading reading;
     std::size_t done = 0, total = 0;
     const auto tell = [&] {
         ++done;
-        if (each) each(readings, done, total);
+        if (each) each(done, total);
     };
-    if (kind == ReadingKind::Lens) {
-        if (!trace->config.lm_head) return readings;
-        total = lens_stages(trace->config).size();
-        readings.lens = logit_lens(*trace, stop, [&](const LogitLens& so_far) {
-            readings.lens = so_far;
-            tell();
-        });
-        return readings;
-    }
     const std::vector<Stack> stacks = stacks_of(*trace);
     for (const Stack stack : stacks) total += static_cast<std::size_t>(trace->config.layers_of(stack));
     for (const Stack stack : stacks)
-        readings.totals.push_back(trace->whole() ? attention_totals(*trace, stack, stop) : totals_of_outline(trace, stack, stop, tell));
-    return readings;
+        reading.totals.push_back(trace->whole() ? attention_totals(*trace, stack, stop) : totals_of_outline(trace, stack, stop, tell));
+    return reading;
 }
 
 }  // namespace attn::app

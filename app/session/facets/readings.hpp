@@ -16,12 +16,16 @@
 
 namespace attn::app {
 
-struct Readings {
+struct LensReading {
     std::uint64_t serial = 0;                 ///< unique per computation, once it is complete
-    std::optional<LogitLens> lens;            ///< none for a model without an output head, or if totals were requested
-    std::vector<double> losses;               ///< of the lens, see lens_losses()
-    std::vector<std::int32_t> first_choices;  ///< of the lens: every token that is likeliest somewhere, once
-    std::vector<AttentionTotals> totals;      ///< one per stack; empty if the lens was requested
+    std::optional<LogitLens> lens;            ///< none for a model without an output head
+    std::vector<double> losses;               ///< see lens_losses()
+    std::vector<std::int32_t> first_choices;  ///< every token that is likeliest somewhere, once
+};
+
+struct TotalsReading {
+    std::uint64_t serial = 0;             ///< unique per computation
+    std::vector<AttentionTotals> totals;  ///< one per stack whose tokens attend to each other
     /// Null if the stack has no attention.
     const AttentionTotals* of(Stack stack) const {
         for (const AttentionTotals& one : totals)
@@ -30,8 +34,9 @@ struct Readings {
     }
 };
 
-/// Reports the results so far and how many of `total` steps are done.
-using ReadingsProgress = std::function<void(const Readings& so_far, std::size_t done, std::size_t total)>;
+/// Reports how many of `total` layers are read, the lens with what is known of it so far.
+using LensProgress = std::function<void(const LensReading& so_far, std::size_t done, std::size_t total)>;
+using TotalsProgress = std::function<void(std::size_t done, std::size_t total)>;
 
 /// [stages,B]: the mean of -ln p(next) over the positions that have a next token and count ([B,T], empty: all); NaN where there are none,
 /// and for stages that are not computed. Throws ShapeError if `counts` has another size.
@@ -43,11 +48,12 @@ std::vector<std::int32_t> lens_first_choices(const LogitLens& lens);
 /// Memory needed to compute the totals, MiB.
 double mib_of_totals(const Trace<float>& trace);
 
-/// Memory that readings take, MiB.
-double mib_of(const Readings& readings);
+/// Memory that they take, MiB.
+double mib_of(const LensReading& reading);
+double mib_of(const TotalsReading& reading);
 
-/// Also accepts an outline and recomputes its layers one after the other. Throws Cancelled once `stop` is requested.
-Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, ReadingKind kind, const std::stop_token& stop,
-                    const ReadingsProgress& each = {});
+/// Also accept an outline and recompute its layers one after the other. Throw Cancelled once `stop` is requested.
+LensReading read_lens(const std::shared_ptr<const Trace<float>>& trace, const std::stop_token& stop, const LensProgress& each = {});
+TotalsReading read_totals(const std::shared_ptr<const Trace<float>>& trace, const std::stop_token& stop, const TotalsProgress& each = {});
 
 }  // namespace attn::app

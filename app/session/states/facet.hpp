@@ -35,16 +35,17 @@ struct DoctorReport;
 struct Explanation;
 struct FoundTokens;
 struct HeadRows;
+struct LensReading;
 struct NextWords;
 struct OtherTokens;
 struct NearTokens;
-struct Readings;
 struct RolloutTerms;
 struct Sample;
 struct Snapshot;
 struct StrongCells;
 struct TensorStatistics;
 struct TokenPath;
+struct TotalsReading;
 struct WeightNumbers;
 struct WeightsBeside;
 
@@ -63,9 +64,6 @@ struct FacetInfo {
     bool tensors = false;    ///< views keep pointers into its numbers
     bool gives_way = false;  ///< yields to every other facet of its lane
 };
-
-/// Results that need the whole trace.
-enum class ReadingKind : std::uint8_t { Lens, Totals };
 
 /// The halves in which a large layer is computed.
 enum class LayerHalf : std::uint8_t { Attention, FeedForward };
@@ -181,12 +179,18 @@ struct RolloutTerms {
     bool operator==(const RolloutTerms&) const = default;
 };
 
-/// Results read from the whole trace: the logit lens, or attention accumulated over all layers.
-struct Readings {
-    using Value = app::Readings;
+/// What each layer would predict if it were the last one. Read from the whole trace.
+struct Lens {
+    using Value = app::LensReading;
     static constexpr FacetInfo kInfo{.tensors = true};
-    ReadingKind kind = ReadingKind::Lens;
-    bool operator==(const Readings&) const = default;
+    bool operator==(const Lens&) const = default;
+};
+
+/// Attention accumulated over all layers. Read from the whole trace.
+struct Totals {
+    using Value = app::TotalsReading;
+    static constexpr FacetInfo kInfo{.tensors = true};
+    bool operator==(const Totals&) const = default;
 };
 
 /// Gradients of the next-token loss with respect to every number.
@@ -381,11 +385,11 @@ struct Dump {
 }  // namespace facet
 
 using Facet =
-    std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
-                 facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::FirstDifference,
-                 facet::Explanation, facet::HeadMean, facet::ValueNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice,
-                 facet::StrongCells, facet::TotalsSlice, facet::RolloutTerms, facet::TokenPath, facet::OtherTokens, facet::NearTokens,
-                 facet::FoundTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
+    std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Lens, facet::Totals, facet::Gradients, facet::Verification,
+                 facet::Doctor, facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers,
+                 facet::FirstDifference, facet::Explanation, facet::HeadMean, facet::ValueNorms, facet::Statistics, facet::MapRegion,
+                 facet::ChangedSlice, facet::StrongCells, facet::TotalsSlice, facet::RolloutTerms, facet::TokenPath, facet::OtherTokens,
+                 facet::NearTokens, facet::FoundTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
