@@ -45,7 +45,7 @@ ATTN_INLINE Vec<float> sum_columns(const float* a, const float* first, std::int6
 /// Stores the lanes of `sum` from `first` on, which cover steps [p, p + depth) of k, to columns [j, j + columns) of C.
 ATTN_INLINE void store_sums(const GemmArguments<float>& g, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
                             Vec<float> sum, std::int64_t first = 0) {
-    float sums[kWidth<float>];
+    float sums[2 * kWidth<float>] = {};  // twice as many, because a whole vector is read from `first` on
     store(sums, sum);
     store_row_sums(g, j, columns, p, depth, sums + first);
 }
