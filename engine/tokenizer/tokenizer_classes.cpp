@@ -21,7 +21,7 @@
 namespace attn {
 namespace {
 
-using RoleTokens = std::array<std::string_view, kTokenRoles.size()>;
+using RoleTokens = std::array<std::string, kTokenRoles.size()>;
 
 struct NamedClass {
     std::string_view name;
@@ -97,7 +97,7 @@ std::string supported_classes() {
 
 /// The tokens a class has if the files name no others. They are added if the vocabulary lacks them.
 RoleTokens usual_tokens(TokenizerClass kind) {
-    constexpr std::string_view kEndOfText = "<|endoftext|>";
+    const std::string kEndOfText = "<|endoftext|>";
     switch (kind) {
     case TokenizerClass::Gpt2:
         return {kEndOfText, kEndOfText, kEndOfText};
@@ -128,8 +128,8 @@ class ClassTokens {
 public:
     ClassTokens(const TokenizerConfig& config, const RoleTokens& usual) : config_(config) {
         for (std::size_t role = 0; role < usual.size(); ++role)
-            named_.at(role) = config.tokens.at(role).value_or(
-                AddedToken{.id = kTokenFromString, .content = std::string(usual.at(role)), .special = true});
+            named_.at(role) =
+                config.tokens.at(role).value_or(AddedToken{.id = kTokenFromString, .content = usual.at(role), .special = true});
     }
 
     AddedToken& named(TokenRole role) { return named_.at(static_cast<std::size_t>(role)); }
