@@ -15,26 +15,6 @@ set(BOX 100)  # width of a folder
 set(ROW 28)   # height of a row of folders
 set(FIRST 210)  # where the folders begin
 
-# Those of the folders left that include none of the others.
-function(lowest_of LEFT RESULT)
-  set(LOWEST "")
-  foreach(FOLDER IN LISTS LEFT)
-    set(ABOVE FALSE)
-    foreach(NEEDED IN LISTS NEEDS_${FOLDER})
-      if(NEEDED IN_LIST LEFT)
-        set(ABOVE TRUE)
-      endif()
-    endforeach()
-    if(NOT ABOVE)
-      list(APPEND LOWEST ${FOLDER})
-    endif()
-  endforeach()
-  if(NOT LOWEST)
-    message(FATAL_ERROR "these folders include each other in a circle: ${LEFT}")
-  endif()
-  set(${RESULT} "${LOWEST}" PARENT_SCOPE)
-endfunction()
-
 # A row of folders, centred, with its top at Y.
 function(draw_row FOLDERS Y RESULT)
   set(SVG "")
@@ -66,6 +46,9 @@ function(draw_house ROOT RESULT)
     set(COUNT 0)
     while(LEFT)
       lowest_of("${LEFT}" LOWEST)
+      if(NOT LOWEST)
+        message(FATAL_ERROR "these folders include each other in a circle: ${LEFT}")
+      endif()
       list(REMOVE_ITEM LEFT ${LOWEST})
       set(ROW_${COUNT} "${LOWEST}")
       list(PREPEND ROWS ${COUNT})

@@ -105,6 +105,31 @@ TEST(Scheduler, WakesOnceForAllPromptFacetsOfAState) {
     EXPECT_EQ(woken, 2) << "what takes long is told by itself";
 }
 
+/// Also those that differ only in what the hash of a request leaves out.
+TEST(Results, FindEveryFactByItsRequestAlone) {
+    std::vector<Request> requests;
+    for (const StateRef& of : {state("a"), state("b")})
+        for (int i = 0; i < 12; ++i) {
+            facet::ChangedSlice slice{.stage = {Stage::Weights, i / 4}, .head = i % 4};
+            requests.push_back({of, slice});
+            slice.change.norm_weighted = true;
+            requests.push_back({of, slice});
+            slice.minus_sequence = 1;
+            requests.push_back({of, slice});
+            requests.push_back({of, facet::HeadMean{{Stage::Weights, i}}});
+        }
+    Results::Facts facts;
+    for (const Request& request : requests) {
+        auto fact = std::make_shared<Fact>();
+        fact->request = request;
+        facts.push_back(std::move(fact));
+    }
+    const Results results(facts);
+    for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(results.find(Request(requests[i])), facts[i]) << i;
+    EXPECT_EQ(results.find({state("a"), facet::HeadMean{{Stage::Weights, 99}}}), nullptr);
+    EXPECT_EQ(results.find({state("c"), facet::HeadMean{{Stage::Weights, 0}}}), nullptr);
+}
+
 TEST(Scheduler, KnowsNothingAtFirstAndComputesNothingUnasked) {
     Counted counted;
     Scheduler scheduler(counted.computation(), wake_nobody);
