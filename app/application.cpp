@@ -14,7 +14,8 @@
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/platform/png_file.hpp"
 #include "app/session/states/opened_model.hpp"
-#include "app/session/states/part_looked_at.hpp"
+#include "app/session/values/part_looked_at.hpp"
+#include "app/session/values/verification.hpp"
 #include "engine/io/atomic_file.hpp"
 
 namespace attn::app {
@@ -274,7 +275,7 @@ void Application::open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t 
 
 bool Application::takes_too_long(const Request& request) const {
     constexpr double kMostProducts = 4e9;
-    const auto* check = std::get_if<facet::Verification>(&request.facet);
+    const auto* check = request.facet.as<facet::Verification>();
     const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
     if (long_checks_ || check == nullptr || !check->part || snapshot->trace == nullptr) return false;
     return products_to_check(*snapshot->trace, *check->part) > kMostProducts;

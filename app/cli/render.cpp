@@ -20,6 +20,8 @@
 #include "app/session/files/tensor_export.hpp"
 #include "app/session/lessons/lesson_goal.hpp"
 #include "app/session/play_step.hpp"
+#include "app/session/values/other_tokens.hpp"
+#include "app/session/values/weights_beside.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"

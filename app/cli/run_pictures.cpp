@@ -12,6 +12,7 @@
 #include "app/panels/frame/frame.hpp"
 #include "app/platform/offscreen.hpp"
 #include "app/session/facets/scheduler.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "app/widgets/line_plot.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/tensor/error.hpp"

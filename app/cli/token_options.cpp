@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "app/panels/views/knock_out_question.hpp"
-#include "app/session/facets/next_words.hpp"
 #include "app/session/facets/token_search.hpp"
+#include "app/session/values/next_words.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "app/cli/view_options.hpp"
 #include "app/panels/state/view_state.hpp"
-#include "app/session/facets/snapshot.hpp"
+#include "app/session/values/snapshot.hpp"
 
 namespace attn::app {
 

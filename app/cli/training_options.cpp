@@ -10,6 +10,7 @@
 #include "app/session/document/prepare.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/gradients.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "app/cli/arguments.hpp"
 #include "app/cli/document_options.hpp"
-#include "app/session/facets/snapshot.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {

@@ -11,6 +11,7 @@
 #include "app/session/files/tensor_export.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/training/trained_document.hpp"
+#include "app/session/values/gradients.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "app/session/document/document_error.hpp"
-#include "app/session/facets/doctor_report.hpp"
 #include "app/session/session_impl.hpp"
+#include "app/session/values/doctor_report.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {

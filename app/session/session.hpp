@@ -10,12 +10,12 @@
 
 #include "app/session/document/commands.hpp"
 #include "app/session/document/memory_budget.hpp"
-#include "app/session/facets/results.hpp"
-#include "app/session/facets/snapshot.hpp"
 #include "app/session/files/files_state.hpp"
 #include "app/session/files/write_file.hpp"
 #include "app/session/training/live_run.hpp"
 #include "app/session/training/training_report.hpp"
+#include "app/session/values/results.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {

@@ -18,6 +18,7 @@
 #include "app/session/training/follower.hpp"
 #include "app/session/training/trained_document.hpp"
 #include "app/session/training/trainer.hpp"
+#include "app/session/values/doctor_report.hpp"
 #include "app/session/writer.hpp"
 
 namespace attn::app {

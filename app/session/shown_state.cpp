@@ -8,11 +8,12 @@
 #include "app/session/document/held_models.hpp"
 #include "app/session/document/named_runs.hpp"
 #include "app/session/document/writing.hpp"
-#include "app/session/facets/doctor_report.hpp"
-#include "app/session/facets/facet_needs.hpp"
+#include "app/session/facets/ask.hpp"
 #include "app/session/session_impl.hpp"
-#include "app/session/states/part_looked_at.hpp"
 #include "app/session/states/setup_parts.hpp"
+#include "app/session/values/doctor_report.hpp"
+#include "app/session/values/part_looked_at.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
@@ -87,11 +88,6 @@ SetupParts part_of(Field field) {
     return {};
 }
 
-bool is_settled(const Results& results, const Request& request) {
-    const std::shared_ptr<const Fact> fact = results.find(request);
-    return fact != nullptr && fact->settled();
-}
-
 }  // namespace
 
 void Session::Impl::carry_out(const command::CompareMoment& compare, const std::string&) {
@@ -162,9 +158,9 @@ void Session::Impl::show_computed(std::shared_ptr<const Snapshot> snapshot) {
 bool Session::Impl::is_ready(const Snapshot& next, const Results& results, bool is_begun) const {
     std::size_t open = 0, parts = 0;
     for (const Request& request : ahead()) {
-        if (is_settled(results, request) || (is_begun && !looks_at(request.facet))) continue;
+        if (!results.is_open(request) || (is_begun && !looks_at(request))) continue;
         ++open;
-        if (std::holds_alternative<facet::Inside>(request.facet)) ++parts;
+        if (request.facet.as<facet::Inside>() != nullptr) ++parts;
     }
     return open == 0 || (next.compute_ms > kPatienceMs && parts > kFewParts);
 }
@@ -284,32 +280,18 @@ void Session::Impl::derive_states() {
     states = std::move(next);
 }
 
-namespace {
-
-/// What a facet is for another state: a state compared with itself is then replaced on both sides.
-Facet moved_to(Facet facet, const StateRef& from, const StateRef& to) {
-    const auto move = [&](StateRef& minus) {
-        if (minus != nullptr && minus == from) minus = to;
-    };
-    if (auto* map = std::get_if<facet::MapRegion>(&facet)) move(map->change.minus);
-    if (auto* slice = std::get_if<facet::ChangedSlice>(&facet)) move(slice->change.minus);
-    return facet;
-}
-
-}  // namespace
-
 std::vector<Request> Session::Impl::ahead() const {
     std::vector<Request> requests;
     if (goal == states.shown || states.shown == nullptr) return requests;
     for (const Request& request : wanted)
-        if (request.state == states.shown && comes_with_trace(request))
-            requests.push_back({goal, moved_to(request.facet, states.shown, goal)});
+        if (request.state == states.shown && request.comes_with_picture())
+            requests.push_back({goal, request.facet.moved(states.shown, goal)});
     return requests;
 }
 
 std::optional<Request> Session::Impl::beginning_ahead() const {
     const Results results = scheduler.results();
-    if (is_settled(results, {goal, facet::Trace{}})) return {};
+    if (!results.is_open({goal, facet::Trace{}})) return {};
     if (goal == states.shown) {  // already shown by its beginning, from which the pass goes on
         const std::shared_ptr<const Fact> begun = results.begun(goal);
         return begun == nullptr ? std::nullopt : std::optional(begun->request);
@@ -320,9 +302,8 @@ std::optional<Request> Session::Impl::beginning_ahead() const {
     const Plan& plan = *shown->trace->plan;
     std::optional<std::size_t> furthest;
     for (const Request& request : ahead()) {
-        const std::optional<StageId> id = looks_at(request.facet);
-        // The next words may come later; what else reads the whole pass would leave a hole in the picture.
-        if (!id && !std::holds_alternative<facet::NextWords>(request.facet)) return {};
+        const std::optional<StageId> id = looks_at(request);
+        if (!id && !request.facet.info().leaves_no_hole) return {};
         if (id && plan.find(*id) != nullptr) furthest = std::max(furthest.value_or(0), plan.part_around(*id).first);
     }
     if (!furthest || *furthest >= plan.end_of_layers() || mib_before(*shown->trace, *furthest) > kMostMibBefore) return {};
@@ -355,7 +336,7 @@ void Session::Impl::order() {
     if (const std::optional<Request> beginning = beginning_ahead()) {
         add(*beginning);
         for (const Request& request : ahead())
-            if (looks_at(request.facet)) add(request);
+            if (looks_at(request)) add(request);
     }
     add({asked, facet::Trace{}});
     if (stand_in != nullptr && stand_in != computed->state) add({stand_in, facet::Trace{}});
@@ -370,11 +351,11 @@ void Session::Impl::order() {
     const bool replaced = is_tracing() && !is_following();
     // Of a state that is shown by its beginning and about to be replaced, the rest of the pass is not needed any more.
     const Results results = scheduler.results();
-    const bool given_up = replaced && goal != states.shown && !is_settled(results, {states.shown, facet::Trace{}});
+    const bool given_up = replaced && goal != states.shown && results.is_open({states.shown, facet::Trace{}});
     const auto delays = [&](const Request& request) {
         if (!replaced || request.state != states.shown) return false;
-        if (info_of(request.facet).lane != Lane::Prompt) return true;
-        const std::vector<Request> needs = given_up ? needs_of(request, results) : std::vector<Request>();
+        if (request.facet.info().lane != Lane::Prompt) return true;
+        const std::vector<Request> needs = given_up ? asked_by(request, results).needs : std::vector<Request>();
         return std::find(needs.begin(), needs.end(), Request{states.shown, facet::Trace{}}) != needs.end();
     };
     for (const Request& request : wanted)

@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "app/session/facets/facets.hpp"
+#include "app/session/facets/work.hpp"
 #include "app/session/threads/scarce_memory.hpp"
 #include "engine/io/while_intact.hpp"
 #include "engine/ops/parallel.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "app/session/facets/statistics.hpp"
+#include "app/session/values/statistics.hpp"
 #include "app/widgets/canvas.hpp"
 
 namespace attn::app {

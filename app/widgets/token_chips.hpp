@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/session/facets/snapshot.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "app/widgets/field_text.hpp"
 #include "app/widgets/ui.hpp"
 

@@ -15,6 +15,7 @@
 
 #include "app/session/document/model_document.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/part_looked_at.hpp"
 #include "tests/bench/teaching_size.hpp"
 
 namespace attn::app {

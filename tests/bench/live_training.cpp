@@ -13,6 +13,9 @@
 
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/gradients.hpp"
+#include "app/session/values/sample.hpp"
+#include "app/session/values/verification.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/training_run.hpp"
 

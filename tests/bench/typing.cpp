@@ -25,6 +25,8 @@
 #include "app/cli/waiting_threads.hpp"
 #include "app/platform/app_loop.hpp"
 #include "app/session/document/model_document.hpp"
+#include "app/session/values/next_words.hpp"
+#include "app/session/values/part_looked_at.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/memory.hpp"
 #include "tests/bench/teaching_size.hpp"

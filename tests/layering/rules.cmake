@@ -2,7 +2,8 @@ cmake_minimum_required(VERSION 3.22)
 # Which files may include what, and which may write files. check_layers(ROOT RESULT) reads the sources under ROOT and returns one sentence
 # per violation.
 # Dependencies point one way: engine <- session <- panels <- main, and among the session's folders. render uses numbers, not the engine;
-# panels use states, facets and commands, but not OpenGL or the engine's functions. attnscope-dev is a program beside them, from app/dev.
+# panels use states, values of facets and commands, but not OpenGL or the engine's functions. attnscope-dev is a program beside them, from
+# app/dev.
 
 # All that panels may include of the engine, header by header: plain values, and words about them. Whatever computes is left out, even if
 # it would be quick for a small model: the session computes it as a facet. A header that is needed here and declares both is split.
@@ -35,14 +36,15 @@ set(LAYERS
   "app/session/threads/"   "app/session/threads/|engine/tensor/"
   "app/session/states/"    "app/session/states/|engine/"
   "app/session/document/"  "app/session/(states|document)/|engine/"
-  "app/session/facets/"    "app/session/(threads|states|document|facets)/|engine/"
-  "app/session/training/"  "app/session/(threads|states|document|facets|training)/|engine/"
-  "app/session/lessons/"   "app/session/(threads|states|document|facets|training|lessons)/|engine/"
-  "app/session/files/"     "app/session/(threads|states|document|facets|training|lessons|files)/|engine/"
+  "app/session/values/"    "app/session/(states|document|values)/|engine/"
+  "app/session/facets/"    "app/session/(threads|states|document|values|facets)/|engine/"
+  "app/session/training/"  "app/session/(threads|states|document|values|facets|training)/|engine/"
+  "app/session/lessons/"   "app/session/(threads|states|document|values|facets|training|lessons)/|engine/"
+  "app/session/files/"     "app/session/(threads|states|document|values|facets|training|lessons|files)/|engine/"
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
-  "app/widgets/"      "app/widgets/|app/session/document/(commands|document|presets|tensor_choice)\\.hpp|app/session/facets/(snapshot|statistics)\\.hpp|app/session/files/files_state\\.hpp|app/session/training/training_report\\.hpp|engine/tensor/shape\\.hpp"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/document/(commands|document|knock_out_names|look|memory_budget|named_runs|number_table|presets|table_text|tensor_choice|view|weights_origin)\\.hpp|app/session/facets/(changed_slice|doctor_report|explanation|found_tokens|head_rows|near_tokens|next_words|other_tokens|readings|results|rollout_terms|sample|snapshot|statistics|strong_cells|token_path|tokenizer_facts|weights_beside)\\.hpp|app/session/files/(desktop_dialog|files_state|model_shelf)\\.hpp|app/session/lessons/(lesson|lesson_goal)\\.hpp|app/session/states/(facet|hidden_words|opened_model|setup_parts|state)\\.hpp|app/session/training/training_report\\.hpp|engine/"
+  "app/widgets/"      "app/widgets/|app/session/document/(commands|document|presets|tensor_choice)\\.hpp|app/session/values/(snapshot|statistics)\\.hpp|app/session/files/files_state\\.hpp|app/session/training/training_report\\.hpp|engine/tensor/shape\\.hpp"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/document/(commands|document|knock_out_names|look|memory_budget|named_runs|number_table|presets|table_text|tensor_choice|view|weights_origin)\\.hpp|app/session/values/|app/session/files/(desktop_dialog|files_state|model_shelf)\\.hpp|app/session/lessons/(lesson|lesson_goal)\\.hpp|app/session/states/(hidden_words|opened_model|setup_parts|state)\\.hpp|app/session/training/training_report\\.hpp|engine/"
   "app/platform/"     "app/|engine/io/(atomic_file|file_error|input_file)\\.hpp|engine/tensor/(error|shape)\\.hpp"
   "app/dev/"          "app/dev/|app/cli/(arguments|complaint|program|standard_output)\\.hpp|engine/"
   "app/"              "app/|engine/")

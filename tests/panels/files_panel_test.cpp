@@ -13,6 +13,7 @@
 #include "app/panels/frame/frame.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/knock_out.hpp"
 #include "app/widgets/number.hpp"
 #include "engine/model/knock_out.hpp"
 #include "tests/support/interface_fixture.hpp"

@@ -14,6 +14,7 @@
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/gradients.hpp"
 #include "app/widgets/text.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"

@@ -16,6 +16,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/token_search.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/knock_out.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 

@@ -11,8 +11,10 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/statistics.hpp"
-#include "app/session/facets/strong_cells.hpp"
+#include "app/session/values/changed_slice.hpp"
+#include "app/session/values/gradients.hpp"
+#include "app/session/values/statistics.hpp"
+#include "app/session/values/strong_cells.hpp"
 #include "engine/trace/gradient_trace.hpp"
 #include "tests/support/interface_fixture.hpp"
 

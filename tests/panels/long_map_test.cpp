@@ -13,8 +13,10 @@
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/views/totals_view.hpp"
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/readings.hpp"
-#include "app/session/facets/statistics.hpp"
+#include "app/session/values/changed_slice.hpp"
+#include "app/session/values/readings.hpp"
+#include "app/session/values/statistics.hpp"
+#include "app/session/values/totals_slice.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/trained_session.hpp"
 

@@ -11,7 +11,7 @@
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"
-#include "app/session/facets/next_words.hpp"
+#include "app/session/values/next_words.hpp"
 #include "tests/support/fake_computation.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"

@@ -7,6 +7,8 @@
 
 #include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/maps/gradients.hpp"
+#include "app/session/values/gradients.hpp"
+#include "app/session/values/map_tensors.hpp"
 #include "engine/trace/gradient_trace.hpp"
 #include "tests/support/interface_fixture.hpp"
 

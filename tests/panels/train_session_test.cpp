@@ -10,8 +10,9 @@
 #include "app/panels/maps/matrix.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/knock_out.hpp"
+#include "app/session/values/readings.hpp"
 #include "tests/support/imgui_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 

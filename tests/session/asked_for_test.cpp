@@ -9,8 +9,12 @@
 #include "app/session/document/named_runs.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/computation.hpp"
-#include "app/session/facets/sample.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/doctor_report.hpp"
+#include "app/session/values/gradients.hpp"
+#include "app/session/values/map_tensors.hpp"
+#include "app/session/values/sample.hpp"
+#include "app/session/values/snapshot.hpp"
 
 namespace attn::app {
 namespace {

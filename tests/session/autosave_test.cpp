@@ -16,6 +16,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/files/settings.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/train/training_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/trained_session.hpp"

@@ -1,5 +1,5 @@
 /// Slices as views change them, compared with small cases worked out by hand.
-#include "app/session/facets/changed_slice.hpp"
+#include "app/session/values/changed_slice.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/part_looked_at.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/weights/parameters.hpp"

@@ -11,6 +11,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/computation.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/doctor_report.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/weights/parameters.hpp"

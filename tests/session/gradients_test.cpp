@@ -6,6 +6,7 @@
 
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/gradients.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {

@@ -1,4 +1,4 @@
-#include "app/session/facets/head_rows.hpp"
+#include "app/session/values/head_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/sample.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/sample.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/train/training_run.hpp"
 #include "tests/support/fake_run.hpp"

@@ -10,8 +10,9 @@
 
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/gradients.hpp"
+#include "app/session/values/readings.hpp"
 #include "engine/trace/gradient_trace.hpp"
 #include "tests/support/temporary_folder.hpp"
 

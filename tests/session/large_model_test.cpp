@@ -11,15 +11,20 @@
 #include "app/session/document/document_error.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/changed_slice.hpp"
 #include "app/session/facets/computation.hpp"
-#include "app/session/facets/explanation.hpp"
 #include "app/session/facets/held_stages.hpp"
-#include "app/session/facets/readings.hpp"
-#include "app/session/facets/statistics.hpp"
 #include "app/session/files/tensor_export.hpp"
 #include "app/session/session.hpp"
-#include "app/session/states/part_looked_at.hpp"
+#include "app/session/values/changed_slice.hpp"
+#include "app/session/values/explanation.hpp"
+#include "app/session/values/knock_out.hpp"
+#include "app/session/values/map_region.hpp"
+#include "app/session/values/map_tensors.hpp"
+#include "app/session/values/part_looked_at.hpp"
+#include "app/session/values/readings.hpp"
+#include "app/session/values/snapshot.hpp"
+#include "app/session/values/statistics.hpp"
+#include "app/session/values/verification.hpp"
 #include "engine/reference/verification.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -531,7 +536,7 @@ TEST(LargeModel, PartsThatWereAskedForCanBeTakenBack) {
     ASSERT_EQ(inquiry.wanted().size(), 2U);
     inquiry.forget_parts();
     ASSERT_EQ(inquiry.wanted().size(), 1U);
-    EXPECT_TRUE(std::holds_alternative<facet::Trace>(inquiry.wanted()[0].facet));
+    EXPECT_TRUE(inquiry.wanted()[0].facet.as<facet::Trace>() != nullptr);
     EXPECT_EQ(inquiry.take_tensors().size(), 1U) << "the trace";
     // What is drawn afterwards is asked for again.
     EXPECT_TRUE(inquiry.ask(state, inside));

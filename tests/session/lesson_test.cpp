@@ -12,6 +12,8 @@
 #include "app/session/lessons/lesson_goal.hpp"
 #include "app/session/play_step.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/knock_out.hpp"
+#include "app/session/values/verification.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/reference/verification.hpp"

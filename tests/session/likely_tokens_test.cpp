@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/explanation.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/explanation.hpp"
 
 namespace attn::app {
 namespace {

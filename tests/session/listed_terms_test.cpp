@@ -1,6 +1,6 @@
 /// Which terms of a cell's arithmetic are listed, and what is said of the others.
 
-#include "app/session/facets/listed_terms.hpp"
+#include "app/session/values/listed_terms.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,8 +7,11 @@
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/doctor_report.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/difference.hpp"
+#include "app/session/values/doctor_report.hpp"
+#include "app/session/values/snapshot.hpp"
+#include "app/session/values/verification.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/trace/trace_file.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -1,6 +1,6 @@
 /// Next-token candidates against the model's own probabilities.
 
-#include "app/session/facets/next_words.hpp"
+#include "app/session/values/next_words.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/io/folder_lock.hpp"
 #include "engine/train/resume.hpp"
 #include "engine/train/run_folder_writer.hpp"

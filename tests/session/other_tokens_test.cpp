@@ -1,6 +1,6 @@
 /// A second tokenizer on the same text: its pieces in the same columns, and the first difference.
 
-#include "app/session/facets/other_tokens.hpp"
+#include "app/session/values/other_tokens.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

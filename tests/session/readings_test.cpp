@@ -1,6 +1,6 @@
 /// Readings are consistent with the whole trace, for every model.
 
-#include "app/session/facets/readings.hpp"
+#include "app/session/values/readings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <random>
 
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/rollout_terms.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/rollout_terms.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/support/random_model.hpp"
 

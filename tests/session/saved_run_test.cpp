@@ -10,6 +10,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/files/autosave.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/train/curve_csv.hpp"
 #include "engine/train/run_folder_writer.hpp"
 #include "engine/train/training_run.hpp"

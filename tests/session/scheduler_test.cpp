@@ -15,6 +15,13 @@
 #include <thread>
 
 #include "app/session/document/document.hpp"
+#include "app/session/values/changed_slice.hpp"
+#include "app/session/values/knock_out.hpp"
+#include "app/session/values/map_tensors.hpp"
+#include "app/session/values/next_words.hpp"
+#include "app/session/values/readings.hpp"
+#include "app/session/values/snapshot.hpp"
+#include "app/session/values/verification.hpp"
 #include "engine/ops/parallel.hpp"
 #include "tests/support/fake_computation.hpp"
 

@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/sample.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/sample.hpp"
+#include "app/session/values/verification.hpp"
 #include "engine/generate/generate.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/tasks/dataset.hpp"

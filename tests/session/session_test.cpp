@@ -7,6 +7,8 @@
 
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/computation.hpp"
+#include "app/session/values/readings.hpp"
+#include "app/session/values/verification.hpp"
 #include "engine/reference/verify.hpp"
 #include "tests/support/fake_computation.hpp"
 

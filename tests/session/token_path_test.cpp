@@ -1,6 +1,6 @@
 /// The tokenization steps of a text, laid out in columns of typed characters.
 
-#include "app/session/facets/token_path.hpp"
+#include "app/session/values/token_path.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/readings.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "tests/support/fake_run.hpp"
 #include "tests/support/trained_session.hpp"
 

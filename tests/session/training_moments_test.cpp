@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "app/session/document/presets.hpp"
-#include "app/session/facets/sample.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/sample.hpp"
+#include "app/session/values/verification.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/train/training_run.hpp"
 #include "tests/support/fake_run.hpp"

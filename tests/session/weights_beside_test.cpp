@@ -1,6 +1,6 @@
 /// Comparing an opened model's weights with another file's: agreement with the engine, single numbers, and computation in the background.
 
-#include "app/session/facets/weights_beside.hpp"
+#include "app/session/values/weights_beside.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,6 +10,7 @@
 #include "app/panels/kit/panel_context.hpp"
 #include "app/panels/maps/matrix.hpp"
 #include "app/session/session.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "tests/support/imgui_fixture.hpp"
 
 namespace attn::app::test {

@@ -4,6 +4,7 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/large_map.hpp"
+#include "app/session/values/statistics.hpp"
 
 namespace attn::app {
 namespace {

@@ -8,7 +8,10 @@
 #include <cmath>
 #include <utility>
 
-#include "app/session/facets/readings.hpp"
+#include "app/session/values/map_region.hpp"
+#include "app/session/values/map_tensors.hpp"
+#include "app/session/values/readings.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"

@@ -12,6 +12,7 @@
 #include "app/panels/kit/panel_context.hpp"
 #include "app/panels/maps/equation.hpp"
 #include "app/panels/maps/large_map.hpp"
+#include "app/session/values/readings.hpp"
 
 namespace attn::app {
 

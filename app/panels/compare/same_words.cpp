@@ -2,6 +2,7 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/kit/stage_words.hpp"
+#include "app/session/values/difference.hpp"
 
 namespace attn::app {
 namespace {

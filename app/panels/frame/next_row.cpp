@@ -6,7 +6,7 @@
 
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/write/writing_actions.hpp"
-#include "app/session/facets/next_words.hpp"
+#include "app/session/values/next_words.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/hatching.hpp"
 #include "app/widgets/item.hpp"

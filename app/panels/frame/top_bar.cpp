@@ -14,6 +14,7 @@
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/document/weights_origin.hpp"
+#include "app/session/values/verification.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "app/session/values/gradients.hpp"
+
 namespace attn::app {
 
 PanelContext PanelContext::at(const Snapshot& other, const States& others) const { return {*this, other, others}; }

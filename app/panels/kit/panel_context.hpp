@@ -10,12 +10,13 @@
 
 #include "app/panels/state/view_state.hpp"
 #include "app/session/document/commands.hpp"
-#include "app/session/facets/doctor_report.hpp"
-#include "app/session/facets/results.hpp"
-#include "app/session/facets/snapshot.hpp"
 #include "app/session/files/files_state.hpp"
 #include "app/session/states/state.hpp"
 #include "app/session/training/training_report.hpp"
+#include "app/session/values/doctor_report.hpp"
+#include "app/session/values/part_looked_at.hpp"
+#include "app/session/values/results.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "app/widgets/ui.hpp"
 
 namespace attn::app {

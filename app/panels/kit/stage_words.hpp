@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/session/facets/snapshot.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
 

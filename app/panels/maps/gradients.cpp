@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "app/session/values/gradients.hpp"
 #include "app/widgets/controls.hpp"
 #include "engine/trace/gradient_trace.hpp"
 

@@ -4,6 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "app/session/values/changed_slice.hpp"
+#include "app/session/values/map_region.hpp"
+#include "app/session/values/part_looked_at.hpp"
+#include "app/session/values/statistics.hpp"
+#include "app/session/values/strong_cells.hpp"
+
 namespace attn::app {
 namespace {
 

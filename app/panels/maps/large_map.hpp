@@ -6,6 +6,8 @@
 
 #include "app/panels/kit/panel_context.hpp"
 #include "app/panels/maps/matrix.hpp"
+#include "app/session/values/changed_slice.hpp"
+#include "app/session/values/map_region.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {

@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "app/panels/kit/head_of.hpp"
-#include "app/session/facets/strong_cells.hpp"
+#include "app/session/values/map_region.hpp"
+#include "app/session/values/strong_cells.hpp"
 #include "engine/trace/edit_marks.hpp"
 
 namespace attn::app {

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "app/panels/kit/labels.hpp"
-#include "app/session/facets/changed_slice.hpp"
-#include "app/session/facets/snapshot.hpp"
-#include "app/session/states/facet.hpp"
+#include "app/session/values/changed_slice.hpp"
+#include "app/session/values/facet.hpp"
+#include "app/session/values/map_region.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "app/widgets/canvas.hpp"
 #include "app/widgets/cell_marks.hpp"
 #include "app/widgets/statistics.hpp"

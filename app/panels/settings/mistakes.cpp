@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/panels/kit/emit.hpp"
+#include "app/session/values/difference.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/plan/plan.hpp"

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "app/panels/views/token_path_view.hpp"
-#include "app/session/facets/other_tokens.hpp"
-#include "app/session/facets/tokenizer_facts.hpp"
 #include "app/session/states/opened_model.hpp"
+#include "app/session/values/other_tokens.hpp"
+#include "app/session/values/tokenizer_facts.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"

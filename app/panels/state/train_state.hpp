@@ -8,7 +8,7 @@
 #include <string>
 
 #include "app/panels/state/train_curves.hpp"
-#include "app/session/facets/next_words.hpp"
+#include "app/session/values/next_words.hpp"
 #include "app/widgets/line_plot.hpp"
 
 namespace attn::app {

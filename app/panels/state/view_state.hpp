@@ -30,7 +30,7 @@
 #include "app/panels/state/train_state.hpp"
 #include "app/session/document/look.hpp"
 #include "app/session/document/view.hpp"
-#include "app/session/states/facet.hpp"
+#include "app/session/values/facet.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/heatmap_view.hpp"
 #include "app/widgets/keyboard_focus.hpp"

@@ -7,6 +7,7 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/session/values/doctor_report.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"

@@ -8,6 +8,7 @@
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/maps/large_map.hpp"
+#include "app/session/values/statistics.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"

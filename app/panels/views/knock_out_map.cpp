@@ -7,6 +7,7 @@
 
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"
+#include "app/session/values/knock_out.hpp"
 #include "app/widgets/number.hpp"
 
 namespace attn::app {

@@ -12,7 +12,7 @@
 #include "app/panels/views/token_choice.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/document/knock_out_names.hpp"
-#include "app/session/facets/next_words.hpp"
+#include "app/session/values/next_words.hpp"
 #include "app/widgets/number.hpp"
 
 namespace attn::app {

@@ -18,6 +18,7 @@
 #include "app/panels/views/token_choice.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/document/knock_out_names.hpp"
+#include "app/session/values/knock_out.hpp"
 #include "app/widgets/box.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"

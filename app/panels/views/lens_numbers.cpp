@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "app/panels/kit/labels.hpp"
-#include "app/session/facets/readings.hpp"
+#include "app/session/values/readings.hpp"
 
 namespace attn::app {
 

@@ -8,7 +8,7 @@
 #include "app/panels/kit/panel_context.hpp"
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/session/document/number_table.hpp"
-#include "app/session/facets/readings.hpp"
+#include "app/session/values/readings.hpp"
 
 namespace attn::app {
 

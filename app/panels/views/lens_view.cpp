@@ -12,7 +12,7 @@
 #include "app/panels/kit/readings_age.hpp"
 #include "app/panels/views/lens_numbers.hpp"
 #include "app/panels/write/fill_in_view.hpp"
-#include "app/session/facets/readings.hpp"
+#include "app/session/values/readings.hpp"
 #include "app/widgets/box.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"

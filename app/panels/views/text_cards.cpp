@@ -11,7 +11,7 @@
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/views/token_piece.hpp"
 #include "app/panels/views/token_steps.hpp"
-#include "app/session/facets/token_path.hpp"
+#include "app/session/values/token_path.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "app/panels/kit/labels.hpp"
-#include "app/session/facets/found_tokens.hpp"
+#include "app/session/values/found_tokens.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"

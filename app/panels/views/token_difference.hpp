@@ -3,7 +3,7 @@
 
 #include "app/panels/kit/panel_context.hpp"
 #include "app/panels/state/path_columns.hpp"
-#include "app/session/facets/other_tokens.hpp"
+#include "app/session/values/other_tokens.hpp"
 
 namespace attn::app {
 

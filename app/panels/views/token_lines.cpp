@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "app/panels/maps/large_map.hpp"
-#include "app/session/facets/strong_cells.hpp"
+#include "app/session/values/strong_cells.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"

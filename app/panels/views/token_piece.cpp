@@ -8,9 +8,9 @@
 
 #include "app/panels/kit/stage_words.hpp"
 #include "app/panels/views/token_path_view.hpp"
-#include "app/session/facets/near_tokens.hpp"
-#include "app/session/facets/other_tokens.hpp"
-#include "app/session/facets/token_path.hpp"
+#include "app/session/values/near_tokens.hpp"
+#include "app/session/values/other_tokens.hpp"
+#include "app/session/values/token_path.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/session/facets/token_path.hpp"
+#include "app/session/values/token_path.hpp"
 #include "app/widgets/box.hpp"
 
 namespace attn::app {

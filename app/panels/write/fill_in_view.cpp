@@ -11,6 +11,7 @@
 #include "app/panels/write/candidate_list.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/states/hidden_words.hpp"
+#include "app/session/values/next_words.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"

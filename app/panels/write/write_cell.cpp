@@ -11,7 +11,7 @@
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/write_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
-#include "app/session/facets/head_rows.hpp"
+#include "app/session/values/head_rows.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"
 #include "app/widgets/number.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/session/facets/next_words.hpp"
+#include "app/session/values/next_words.hpp"
 
 namespace attn::app {
 

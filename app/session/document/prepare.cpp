@@ -10,7 +10,6 @@
 
 #include "app/session/document/document_error.hpp"
 #include "app/session/states/model_tokens.hpp"
-#include "app/session/states/part_looked_at.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/text_rules.hpp"
@@ -219,6 +218,11 @@ double stage_numbers(const Config& config, const PlanNode& node, double position
 }
 
 }  // namespace
+
+double most_beside_model_mib(double parameters_mib) {
+    constexpr double kLeast = 32, kShare = 1.0 / 16;
+    return std::max(kLeast, kShare * parameters_mib);
+}
 
 void expect_room(double mib, double room_mib) {
     if (!(mib <= room_mib))

@@ -66,6 +66,10 @@ SharedWords vocabulary_of(const Setup& setup);
 /// part is held while one of them is written. `only`: the part with this stage, if there is such a stage.
 void expect_room_for_parts(const Setup& setup, double room_mib, const std::optional<StageId>& only = {});
 
+/// The most memory, in MiB, that may be held for the keys and values of all layers: negligible compared with the model's parameters. A
+/// part's attention maps, and its other stages, may take as much each, but no more than 64 MiB.
+double most_beside_model_mib(double parameters_mib);
+
 /// Throws DocumentError if `mib` exceeds `room_mib`.
 void expect_room(double mib, double room_mib);
 

@@ -61,4 +61,11 @@ std::vector<std::uint8_t> asked_positions(const State& state, std::span<const st
     return some && !every ? all : std::vector<std::uint8_t>();
 }
 
+std::vector<std::uint8_t> shown_here(const Snapshot& snapshot) {
+    if (snapshot.trace->config.architecture != Architecture::Encoder) return {};
+    std::vector<std::uint8_t> shown = shown_positions(*snapshot.state->setup, snapshot.tokens);
+    if (shown.size() != snapshot.trace->tokens.ids.size()) shown.clear();
+    return shown;
+}
+
 }  // namespace attn::app

@@ -1,10 +1,15 @@
-#include "app/session/facets/changed_slice.hpp"
+#include "app/session/values/changed_slice.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/asked_parts.hpp"
+#include "app/session/facets/work.hpp"
+#include "app/session/values/map_tensors.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/trace/meant.hpp"
 
@@ -112,6 +117,52 @@ ChangedSlice slice_of_totals(const TotalsMap& map) {
         for (std::size_t at = 0; at < slice.keep.size(); ++at) slice.keep[at] = keep[at] != 0 || slice.values[at] != 0;
     }
     return counted(std::move(slice), {.rows = positions, .cols = positions});
+}
+
+namespace {
+
+/// What a slice is computed from.
+struct AskedSlice {
+    SequenceOfStage numbers, other;              ///< `other` is subtracted
+    std::shared_ptr<const Tensor<float>> norms;  ///< see facet::ValueNorms
+};
+
+ChangedSlice slice_from(const AskedSlice& asked, const facet::ChangedSlice& wanted) {
+    const NumberGrid grid = asked.numbers.head(wanted.head);
+    if (wanted.row_sums) return slice_row_sums(grid);
+    if (wanted.change.minus != nullptr) {
+        const NumberGrid other = asked.other.head(wanted.subtracted().head);
+        if (grid.rows != other.rows || grid.cols != other.cols) throw Error("the two states have different shapes");
+        return slice_difference(grid, other, has_probabilities(wanted.stage.stage));
+    }
+    const auto moved = [&](const NumberGrid& weights) {
+        return norm_weighted_slice(weights, norms_of_head(*asked.norms, wanted.sequence, wanted.head));
+    };
+    if (!wanted.change.without_first_key) return moved(grid);
+    ChangedSlice rest = slice_without_first_key(grid);
+    return wanted.change.norm_weighted ? moved({rest.values.data(), grid.rows, grid.cols, grid.cols, rest.keep.data()}) : rest;
+}
+
+}  // namespace
+
+Job<ChangedSlice> facet::ChangedSlice::make(const ChangedSlice& wanted, Ask& ask) {
+    const StateRef &state = ask.state(), &minus = wanted.change.minus;
+    const auto pass = ask.pass_to(wanted.stage);
+    AskedSlice asked{ask_sequence(ask, state, pass, wanted.stage, wanted.sequence, wanted.part, wanted.head < 0), {}, nullptr};
+    if (wanted.change.norm_weighted) asked.norms = ask(ValueNorms::of(wanted.stage));
+    if (minus != nullptr) {
+        const ChangedSlice other = wanted.subtracted();
+        const auto other_pass = minus == state ? ask.pass_to(other.stage) : ask.of(minus, Trace{});
+        asked.other = ask_sequence(ask, minus, other_pass, other.stage, other.sequence, other.part, other.head < 0);
+    }
+    return [wanted, pass, asked](const Work& work) -> Made<app::ChangedSlice> {
+        const Shape shape = pass->trace->shape_of(wanted.stage);
+        const std::int64_t cells = shape[shape.rank() - 2].size * (wanted.row_sums ? 1 : shape[shape.rank() - 1].size);
+        work.expect_room(static_cast<double>(cells) * (sizeof(float) + sizeof(std::uint8_t)) / (1024.0 * 1024.0));
+        app::ChangedSlice made = slice_from(asked, wanted);
+        const double mib = made.mib();
+        return {std::move(made), mib};
+    };
 }
 
 }  // namespace attn::app

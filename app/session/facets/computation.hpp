@@ -7,8 +7,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "app/session/facets/doctor_report.hpp"
-#include "app/session/facets/readings.hpp"
+#include "app/session/values/doctor_report.hpp"
+#include "app/session/values/readings.hpp"
 #include "engine/generate/generate.hpp"
 #include "engine/model/knock_out.hpp"
 #include "engine/model/looked_at_part.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/session/states/part_looked_at.hpp"
+#include "app/session/values/part_looked_at.hpp"
 #include "engine/doctor/doctor.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/model/recomputation.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "app/session/facets/doctor_report.hpp"
+#include "app/session/values/doctor_report.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {

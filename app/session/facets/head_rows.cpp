@@ -1,10 +1,17 @@
-#include "app/session/facets/head_rows.hpp"
+#include "app/session/values/head_rows.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/work.hpp"
+#include "app/session/values/part_looked_at.hpp"
+#include "app/session/values/snapshot.hpp"
+#include "engine/model/looked_at_part.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/trace/reduced_map.hpp"
 
 namespace attn::app {
 namespace {
@@ -45,6 +52,28 @@ HeadRows head_rows(const Trace<float>& trace, std::int64_t sequence, std::int64_
         if (!kind.maps.empty()) rows.kinds.push_back(std::move(kind));
     }
     return rows;
+}
+
+// Of an outline, computes only the row; if maps cannot be computed in rows, computes one map after the other.
+Job<HeadRows> facet::HeadRows::make(const HeadRows& wanted, Ask& ask) {
+    return [wanted, pass = ask(Trace{})](const Work& work) {
+        const std::shared_ptr<const attn::Trace<float>>& held = pass->trace;
+        const bool in_rows = !held->whole() && can_compute_in_rows(*held);
+        const auto rows_of = [&](const StageId& id) {
+            if (in_rows) {
+                const attn::MapRegion row{wanted.position, 1, 0, held->shape_of(id)[3].size, 0};
+                return work.engine.region(*held, id, row, nullptr, {}, work.stop).values;
+            }
+            facet::Inside inside = inside_with(*held, id);
+            inside.map = id.stage;
+            work.expect_room(mib_to_compute(inside, *held));
+            LookedAtPart part = work.engine.inside(held, id, NumbersOfPart{std::vector{id}}, {}, work.stop);
+            for (RecordedStage<float>& stage : part.trace.stages)
+                if (stage.id == id) return std::move(stage.value);
+            throw Error("this model has no stage " + tensor_name(id));
+        };
+        return head_rows(*held, wanted.sequence, wanted.position, rows_of);
+    };
 }
 
 }  // namespace attn::app

@@ -5,7 +5,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "app/session/facets/snapshot.hpp"
+#include "app/session/values/snapshot.hpp"
 
 namespace attn::app {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "app/session/facets/explanation.hpp"
+#include "app/session/values/explanation.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {

@@ -1,4 +1,4 @@
-#include "app/session/facets/listed_terms.hpp"
+#include "app/session/values/listed_terms.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,10 @@
-#include "app/session/facets/next_words.hpp"
+#include "app/session/values/next_words.hpp"
 
 #include <algorithm>
 
-#include "app/session/facets/snapshot.hpp"
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/work.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/model/logit_lens.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -67,6 +69,10 @@ NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const Samp
     words.others = static_cast<std::int64_t>(logits.size() - words.likeliest.size());
     words.rest = std::max(words.rest, 0.0);
     return words;
+}
+
+Job<NextWords> facet::NextWords::make(const NextWords& wanted, Ask& ask) {
+    return [wanted, pass = ask(Trace{})](const Work&) { return next_words(*pass, wanted.sequence, wanted.sampling, wanted.position); };
 }
 
 }  // namespace attn::app

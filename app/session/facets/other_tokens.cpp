@@ -1,12 +1,16 @@
-#include "app/session/facets/other_tokens.hpp"
+#include "app/session/values/other_tokens.hpp"
 
 #include <algorithm>
 #include <utility>
 
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/work.hpp"
 #include "app/session/states/state.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tokenizer/compare_tokens.hpp"
 #include "engine/tokenizer/model_tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app {
 namespace {
@@ -130,6 +134,32 @@ OtherTokens other_tokens(const Setup& setup, const TextOfState& which, KeptToken
     if (const std::optional<TokenDifference> found = first_difference(text, ours, theirs))
         out.difference = difference_in(text, *found, token_path(setup, which, kept), out.path, shift);
     return out;
+}
+
+namespace {
+
+/// The last one is kept, because the text changes more often than the file.
+const ModelTokenizer& tokenizer_of(const facet::OtherTokens& wanted, KeptByLane& kept) {
+    const std::optional<facet::OtherTokens>& before = kept.read_for;
+    if (kept.other_tokenizer == nullptr || before->file != wanted.file || before->opening != wanted.opening) {
+        kept.other_tokenizer = nullptr;
+        kept.other_tokenizer = read_tokenizer(wanted.file);
+        kept.read_for = wanted;
+    }
+    return *kept.other_tokenizer;
+}
+
+}  // namespace
+
+Job<OtherTokens> facet::OtherTokens::make(const OtherTokens& wanted, Ask& ask) {
+    ask(Trace{});  // as for the state's own path
+    return [wanted, state = ask.state()](const Work& work) {
+        const ModelTokenizer& other = tokenizer_of(wanted, work.kept);
+        const std::filesystem::path path = wanted.file;
+        const bool by_itself = path.filename() == "tokenizer.json" || path.filename() == "vocab.txt";
+        const std::string named = by_itself ? model_name(path.parent_path()) + "/" + path.filename().string() : model_name(path);
+        return other_tokens(*state->setup, wanted.text, work.kept.tokenizer, other, named);
+    };
 }
 
 }  // namespace attn::app

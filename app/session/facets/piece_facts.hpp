@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/session/facets/token_path.hpp"
+#include "app/session/values/token_path.hpp"
 #include "engine/tokenizer/model_tokenizer.hpp"
 
 namespace attn::app {

@@ -1,4 +1,4 @@
-#include "app/session/facets/readings.hpp"
+#include "app/session/values/readings.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/asked_positions.hpp"
+#include "app/session/facets/work.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/model/recomputation.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/model/totals_in_rows.hpp"
@@ -144,6 +148,39 @@ TotalsReading read_totals(const std::shared_ptr<const Trace<float>>& trace, cons
     for (const Stack stack : stacks)
         reading.totals.push_back(trace->whole() ? attention_totals(*trace, stack, stop) : totals_of_outline(trace, stack, stop, tell));
     return reading;
+}
+
+Job<LensReading> facet::Lens::make(const Lens&, Ask& ask) {
+    return [pass = ask(Trace{})](const Work& work) -> Made<LensReading> {
+        const std::vector<std::uint8_t> shown = shown_here(*pass);
+        const auto told = [&](LensReading reading) {
+            if (!reading.lens) return reading;
+            for (std::size_t i = 0; !shown.empty() && i < reading.lens->cells.size(); ++i)
+                if (LensCell& cell = reading.lens->cells[i]; shown[i % shown.size()] == 0)
+                    cell.next = -1, cell.next_probability = 0, cell.next_rank = 0;
+            reading.losses = lens_losses(*reading.lens, pass->asked);
+            reading.first_choices = lens_first_choices(*reading.lens);
+            return reading;
+        };
+        const auto tell = [&](const LensReading& so_far, std::size_t done, std::size_t total) {
+            work.progress(done, total, std::make_shared<const LensReading>(told(so_far)));
+        };
+        LensReading reading = told(work.engine.lens(pass->trace, work.stop, tell));
+        reading.serial = next_serial();
+        const double mib = mib_of(reading);
+        return {std::move(reading), mib};
+    };
+}
+
+Job<TotalsReading> facet::Totals::make(const Totals&, Ask& ask) {
+    return [pass = ask(Trace{})](const Work& work) -> Made<TotalsReading> {
+        work.expect_room(mib_of_totals(*pass->trace));
+        const auto tell = [&](std::size_t done, std::size_t total) { work.progress(done, total, nullptr); };
+        TotalsReading reading = work.engine.totals(pass->trace, work.stop, tell);
+        reading.serial = next_serial();
+        const double mib = mib_of(reading);
+        return {std::move(reading), mib};
+    };
 }
 
 }  // namespace attn::app

@@ -1,8 +1,11 @@
-#include "app/session/facets/rollout_terms.hpp"
+#include "app/session/values/rollout_terms.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/work.hpp"
+#include "app/session/values/readings.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -29,6 +32,16 @@ RolloutTerms rollout_terms(const AttentionTotals& totals, std::size_t layer, std
     std::stable_sort(terms.largest.begin(), terms.largest.end(), [&](const auto& x, const auto& y) { return size(x) > size(y); });
     terms.largest.resize(std::min(terms.count, RolloutTerms::kMost));
     return terms;
+}
+
+Job<RolloutTerms> facet::RolloutTerms::make(const RolloutTerms& wanted, Ask& ask) {
+    return [wanted, readings = ask(Totals{})](const Work&) {
+        const AttentionTotals* totals = readings->of(wanted.at.stack);
+        if (totals == nullptr) throw Error("this state has no attention of this kind");
+        app::RolloutTerms terms = rollout_terms(*totals, wanted.at.layer, wanted.at.sequence, wanted.query, wanted.key);
+        terms.readings = readings->serial;
+        return terms;
+    };
 }
 
 }  // namespace attn::app

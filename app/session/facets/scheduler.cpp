@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "app/session/document/document_error.hpp"
-#include "app/session/facets/facet_needs.hpp"
 #include "app/session/threads/scarce_memory.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/memory.hpp"
 
@@ -30,12 +30,6 @@ bool same_but_for_moment(const Request& older, const Request& newer) {
            app::same_but_for_moment(*older.state, *newer.state);
 }
 
-bool contains(const std::vector<Request>& requests, const Request& request) {
-    return std::find(requests.begin(), requests.end(), request) != requests.end();
-}
-
-bool is_pass(const Facet& facet) { return std::holds_alternative<facet::Trace>(facet) || std::holds_alternative<facet::Beginning>(facet); }
-
 }  // namespace
 
 Scheduler::Scheduler(Computation computation, std::function<void()> wake, double budget_mib)
@@ -56,33 +50,36 @@ double Scheduler::budget_mib() const {
 }
 
 void Scheduler::set_budget(double mib) {
-    Results none;  // old facts are destroyed after the lock is released
+    Results none;   // afterwards the old facts, which are destroyed after the lock is released
+    Agenda agenda;  // likewise
     {
         const std::lock_guard lock(mutex_);
         if (mib == budget_mib_) return;
         budget_mib_ = mib;
         for (Running& running : running_)
             if (running.request) running.stop.request_stop();
-        know(none);
+        std::swap(results_, none);
+        agenda = Agenda(agenda_.wanted(), results_);
+        std::swap(agenda_, agenda);
     }
     changed_.notify_all();
 }
 
 void Scheduler::want(std::vector<Request> wanted, bool following, std::vector<ModelRef> models) {
-    Results results;  // old facts are destroyed after the lock is released
+    Results results;  // old facts are destroyed after the lock is released,
+    Agenda agenda;    // and so are old requests
     bool tells = false;
     {
         const std::lock_guard lock(mutex_);
-        if (wanted == wanted_ && following == following_ && models == models_) return;
-        asked_ = asked_for(wanted, results_);
-        std::swap(wanted_, wanted);
+        if (wanted == agenda_.wanted() && following == following_ && models == models_) return;
+        agenda = Agenda(std::move(wanted), results_, agenda_);
+        std::swap(agenda_, agenda);
         std::swap(models_, models);  // the old ones are closed after the lock is released
         following_ = following;
         tells = std::exchange(untold_, false);  // the result that a wake-up was postponed for may no longer be wanted
         for (Running& running : running_)
             if (running.request && (!is_useful(*running.request) || is_in_the_way(running))) running.stop.request_stop();
-        results = results_with(nullptr);
-        know(results);
+        results = tidy_up();
     }
     changed_.notify_all();
     if (tells) wake_();
@@ -98,22 +95,19 @@ void Scheduler::picture_drawn() {
 
 Results Scheduler::results() const {
     const std::lock_guard lock(mutex_);
+    handed_out_ = true;
     return results_;
 }
 
 void Scheduler::wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return std::none_of(wanted_.begin(), wanted_.end(), [this](const Request& r) { return is_open(r); }); });
+    const auto is_open = [](const Agenda::Entry* wanted) { return wanted->is_open(); };
+    changed_.wait(lock, [&] { return std::none_of(agenda_.wanted_entries().begin(), agenda_.wanted_entries().end(), is_open); });
 }
 
 void Scheduler::wait_for(const Request& request) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !is_open(request); });
-}
-
-bool Scheduler::is_open(const Request& request) const {
-    const auto fact = results_.find(request);
-    return fact == nullptr || !fact->settled();
 }
 
 bool Scheduler::is_begun(const StateRef& state) const { return is_open({state, facet::Trace{}}) && results_.begun(state) != nullptr; }
@@ -122,23 +116,21 @@ bool Scheduler::is_running(const Request& request) const {
     return std::any_of(running_.begin(), running_.end(), [&](const Running& running) { return running.request == request; });
 }
 
-bool Scheduler::is_asked_for(const Request& request) const { return asked_.turns.contains(request); }
-
 bool Scheduler::is_useful(const Request& request) const {
-    if (is_asked_for(request)) return true;
-    return following_ &&
-           std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& wanted) { return same_but_for_moment(request, wanted); });
+    if (agenda_.find(request) != nullptr) return true;
+    const std::vector<Request>& all = agenda_.wanted();
+    return following_ && std::any_of(all.begin(), all.end(), [&](const Request& wanted) { return same_but_for_moment(request, wanted); });
 }
 
 /// While a run is followed there is always other work, so a low-priority facet would never finish if it were interrupted.
 bool Scheduler::is_in_the_way(const Running& running) const {
-    if (following_ || !info_of(running.request->facet).gives_way) return false;
-    return choose(info_of(running.request->facet).lane, false).request.has_value();
+    if (following_ || !running.request->facet.info().gives_way) return false;
+    return choose(running.request->facet.info().lane, false).request.has_value();
 }
 
 Scheduler::Clock::time_point Scheduler::due(const Request& request) const {
     Clock::time_point due{};
-    const FacetInfo& info = info_of(request.facet);
+    const FacetInfo& info = request.facet.info();
     if (!following_ || info.lane == Lane::Prompt) return due;
     for (const auto& fact : results_.facts()) {
         if (!fact->settled() || !same_but_for_moment(fact->request, request)) continue;
@@ -160,21 +152,19 @@ Scheduler::Choice Scheduler::choose(Lane lane, bool gives_way) const {
     Choice choice;
     bool put_off = false;
     const auto now = Clock::now();
-    for (std::size_t i = 0; i < wanted_.size(); ++i) {
-        const Request& wanted = wanted_[i];
-        if (info_of(wanted.facet).gives_way != gives_way || !is_open(wanted) || is_running(wanted)) continue;
+    for (const Agenda::Entry* entry : agenda_.wanted_entries()) {
+        const Request& wanted = *entry->request;
+        if (!entry->is_open() || wanted.facet.info().gives_way != gives_way || is_running(wanted)) continue;
         if (const auto when = due(wanted); when > now) {
             choice.look_again = std::min(choice.look_again, when);
             continue;
         }
-        const std::vector<Request>& needs = asked_.needs[i];
-        const auto need = std::find_if(needs.begin(), needs.end(), [this](const Request& one) { return is_open(one); });
-        const Request& next = need == needs.end() ? wanted : *need;
+        const Request& next = *entry->next().request;
         // Already being computed, or belongs to the other lane.
-        if (is_running(next) || info_of(next.facet).lane != lane) continue;
+        if (is_running(next) || next.facet.info().lane != lane) continue;
         // The rest of a begun pass would only delay the picture of its beginning, and so would the pass of a state compared with it.
-        put_off = put_off || (std::holds_alternative<facet::Trace>(next.facet) && now < pass_goes_on_ && is_begun(next.state));
-        if (put_off && (std::holds_alternative<facet::Trace>(next.facet) || std::holds_alternative<facet::Beginning>(next.facet))) {
+        put_off = put_off || (next.facet.as<facet::Trace>() != nullptr && now < pass_goes_on_ && is_begun(next.state));
+        if (put_off && is_pass(next.facet)) {
             choice.look_again = std::min(choice.look_again, pass_goes_on_);
             continue;
         }
@@ -209,19 +199,13 @@ bool Scheduler::await_choice(Lane lane, std::unique_lock<std::mutex>& lock, cons
 }
 
 /// Earlier requests in the list have precedence: only the memory that they do not hold is available.
-double Scheduler::room_for(const Request& request) const {
-    const auto place = asked_.turns.find(request);
-    const std::size_t turn = place == asked_.turns.end() ? 2 * wanted_.size() : place->second / 2 * 2;
-    const auto comes_before = [&](const Request& other) {
-        const auto at = asked_.turns.find(other);
-        return at != asked_.turns.end() && at->second <= turn;
-    };
+double Scheduler::room_for(const Agenda::Entry& entry) const {
     double held = 0;
-    for (const auto& fact : results_.facts()) {
+    for (const auto& [request, other] : agenda_.entries()) {
+        if (&other == &entry || other.turn > entry.turn / 2 * 2 || other.fact == nullptr || other.fact->value == nullptr) continue;
         // A completed pass takes the place of its beginning.
-        const bool replaced =
-            std::holds_alternative<facet::Beginning>(fact->request.facet) && !is_open({fact->request.state, facet::Trace{}});
-        if (fact->value != nullptr && fact->request != request && !replaced && comes_before(fact->request)) held += fact->mib;
+        if (request.facet.as<facet::Beginning>() != nullptr && !is_open({request.state, facet::Trace{}})) continue;
+        held += other.fact->mib;
     }
     return budget_mib_ - held;
 }
@@ -229,28 +213,29 @@ double Scheduler::room_for(const Request& request) const {
 bool Scheduler::is_of_model_left(const Request& request) const {
     const auto in_use = [this](const ModelRef& model) { return std::find(models_.begin(), models_.end(), model) != models_.end(); };
     const ModelRef& model = request.state == nullptr ? ModelRef() : request.state->setup->model;
-    const bool compares = std::holds_alternative<facet::WeightsBeside>(request.facet) ||
-                          std::holds_alternative<facet::WeightErrors>(request.facet) ||
-                          std::holds_alternative<facet::WeightNumbers>(request.facet);
-    return compares || (model != nullptr && !in_use(model));
+    return model != nullptr && !in_use(model);
 }
 
 /// Problems are dropped as soon as nobody requests them, so that requesting them again retries.
-void Scheduler::drop_old(Results::Facts& facts) const {
+void Scheduler::drop_old(Results::Facts& facts) {
     std::size_t traces = 0, others = 0;
     double mib = 0;
     const double most = std::min(kMostIdleMiB, budget_mib_ / 4);
     std::vector<const Fact*> kept;
     std::erase_if(facts, [&](const std::shared_ptr<const Fact>& fact) {
-        // Retry what was refused for lack of memory once there is more.
-        if (is_asked_for(fact->request)) return fact->value == nullptr && fact->settled() && room_for(fact->request) > fact->mib;
+        if (const Agenda::Entry* entry = agenda_.find(fact->request)) {
+            // Retry what was refused for lack of memory once there is more.
+            const bool again = fact->value == nullptr && fact->settled() && room_for(*entry) > fact->mib;
+            if (again) agenda_.forget(fact->request);
+            return again;
+        }
         if (fact->value == nullptr) return !is_running(fact->request);
-        if (std::holds_alternative<facet::Beginning>(fact->request.facet) || is_of_model_left(fact->request)) return true;
+        if (!fact->request.facet.info().is_idle_kept || is_of_model_left(fact->request)) return true;
         // A followed run keeps producing moments; keep only the latest value of each facet.
         if (following_ &&
             std::any_of(kept.begin(), kept.end(), [&](const Fact* newer) { return same_but_for_moment(fact->request, newer->request); }))
             return true;
-        const bool is_trace = std::holds_alternative<facet::Trace>(fact->request.facet);
+        const bool is_trace = fact->request.facet.as<facet::Trace>() != nullptr;
         std::size_t& count = is_trace ? traces : others;
         if (count == (is_trace ? kMostIdleTraces : kMostIdleOthers) || mib + fact->mib > most) return true;
         ++count;
@@ -260,62 +245,42 @@ void Scheduler::drop_old(Results::Facts& facts) const {
     });
 }
 
-Results Scheduler::results_with(const std::shared_ptr<const Fact>& fact) const {
-    const auto known_before = results_.facts();
-    Results::Facts facts;
-    facts.reserve(known_before.size() + 1);
-    if (fact != nullptr) facts.push_back(fact);
-    for (const auto& known : known_before)
-        if (fact == nullptr || known->request != fact->request) facts.push_back(known);
+Results Scheduler::tidy_up() {
+    Results::Facts facts(results_.facts().begin(), results_.facts().end());
     // Recently requested facts come first and are therefore kept longest.
-    std::stable_partition(facts.begin(), facts.end(), [this](const auto& known) { return is_asked_for(known->request); });
+    std::stable_partition(facts.begin(), facts.end(), [this](const auto& known) { return agenda_.find(known->request) != nullptr; });
     drop_old(facts);
-    return Results(std::move(facts));
+    handed_out_ = false;
+    return std::exchange(results_, Results(std::move(facts)));
 }
 
-void Scheduler::know(Results& results) {
-    const bool other_passes = passes_of(results) != asked_.passes;
-    if (other_passes) asked_ = asked_for(wanted_, results);
-    std::swap(results_, results);
-}
-
-std::vector<std::shared_ptr<const void>> Scheduler::passes_of(const Results& results) {
-    std::vector<std::shared_ptr<const void>> passes;
-    for (const auto& fact : results.facts())
-        if (fact->value != nullptr && is_pass(fact->request.facet)) passes.push_back(fact->value);
-    return passes;
-}
-
-Scheduler::Asked Scheduler::asked_for(const std::vector<Request>& wanted, const Results& results) {
-    Asked asked;
-    asked.passes = passes_of(results);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        asked.needs.push_back(needs_of(wanted[i], results));
-        for (const Request& need : asked.needs.back()) asked.turns.try_emplace(need, 2 * i);
-        asked.turns.try_emplace(wanted[i], 2 * i + 1);
-    }
-    return asked;
+std::shared_ptr<const Fact> Scheduler::know(const std::shared_ptr<const Fact>& fact) {
+    if (handed_out_) results_ = results_.of_its_own();
+    handed_out_ = false;
+    std::shared_ptr<const Fact> replaced = results_.put(fact);
+    agenda_.learn(fact, results_);
+    return replaced;
 }
 
 void Scheduler::work(Lane lane, const std::stop_token& stop) {
-    FacetMaker maker(threads_);
+    KeptByLane kept{threads_};
     Running& running = running_[static_cast<std::size_t>(lane)];
     while (true) {
         Choice choice;
-        Results results;
+        Asked asked;
         double room_mib = 0;
         std::stop_source fresh = when_memory_allows([] { return std::stop_source(); });
         std::stop_token job;
         {
             std::unique_lock lock(mutex_);
             if (!await_choice(lane, lock, stop, choice)) return;
+            asked = when_memory_allows([&] { return agenda_.ask(*choice.request, results_); });
+            if (asked.waits()) continue;  // something that it had is gone
             running.stop = std::move(fresh);
             job = running.stop.get_token();
             running.request = when_memory_allows([&] { return choice.request; });
-            results = results_;
-            // A quick computation may continue from anything that is known. One that takes long must not keep alive what nobody needs.
-            if (lane == Lane::Patient) results = when_memory_allows([&] { return results.of(needs_of(*choice.request, results)); });
-            room_mib = when_memory_allows([&] { return room_for(*choice.request); });
+            const Agenda::Entry* entry = agenda_.find(*choice.request);
+            room_mib = when_memory_allows([&] { return room_for(*entry); });
         }
         Fact fact;
         const auto tell = [&](std::size_t done, std::size_t total, const std::shared_ptr<const void>& known) {
@@ -329,7 +294,7 @@ void Scheduler::work(Lane lane, const std::stop_token& stop) {
             });
             publish(lane, std::move(so_far), false);
         };
-        const auto calculate = [&](const Progress& progress) { fact = compute(*choice.request, results, room_mib, maker, job, progress); };
+        const auto calculate = [&](const Progress& progress) { fact = compute(*choice.request, asked, room_mib, kept, job, progress); };
         // Verification and the like must not slow down typing, so they run at the lowest priority.
         // std::ref avoids an allocation here.
         if (lane == Lane::Patient) quiet_.run(std::ref(calculate), std::ref(tell));
@@ -340,21 +305,19 @@ void Scheduler::work(Lane lane, const std::stop_token& stop) {
     }
 }
 
-Fact Scheduler::compute(const Request& request, const Results& results, double room_mib, FacetMaker& maker, const std::stop_token& job,
+Fact Scheduler::compute(const Request& request, const Asked& asked, double room_mib, KeptByLane& kept, const std::stop_token& job,
                         const Progress& progress) {
     Fact fact;
     fact.begun = Clock::now();
     fact.mib = room_mib;
     try {
         fact.request = request;
-        for (const Request& need : needs_of(request, results)) {
-            const auto known = results.find(need);
-            if (known != nullptr && known->value != nullptr) continue;
-            fact.problem = known == nullptr ? "what this is computed from is missing" : known->problem;
-            if (known != nullptr) fact.field = known->field;
+        if (asked.failed != nullptr) {
+            fact.problem = asked.failed->problem;
+            fact.field = asked.failed->field;
             return fact;
         }
-        FacetValue made = maker.make(request, {computation_, results, progress, room_mib, budget_mib(), job});
+        FacetValue made = carried_out(request, asked, {computation_, kept, progress, room_mib, budget_mib(), job});
         fact.value = std::move(made.value);
         fact.mib = made.mib;
     } catch (const std::exception& error) {
@@ -363,7 +326,7 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
         const std::string message = message_of(error);
         when_memory_allows([&] {
             fact.request = request;
-            fact.problem = std::string(info_of(request.facet).failed) + (message.empty() ? "this could not be computed" : message);
+            fact.problem = std::string(request.facet.info().failed) + (message.empty() ? "this could not be computed" : message);
         });
     }
     fact.ended = Clock::now();
@@ -372,12 +335,12 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
 
 /// Quick facets of a state are shown together with its trace, or with its beginning: an extra frame in between would only delay them.
 bool Scheduler::more_follows_at_once(const Request& request) const {
-    if (info_of(request.facet).lane != Lane::Prompt) return false;
+    if (request.facet.info().lane != Lane::Prompt) return false;
     const bool early = is_begun(request.state);
-    for (std::size_t i = 0; i < wanted_.size(); ++i) {
-        const Request& other = wanted_[i];
-        if (other.state != request.state || other == request || !comes_with_trace(other) || !is_open(other)) continue;
-        if (!early || !contains(asked_.needs[i], {other.state, facet::Trace{}})) return true;
+    for (const Agenda::Entry* entry : agenda_.wanted_entries()) {
+        const Request& other = *entry->request;
+        if (!entry->is_open() || other.state != request.state || other == request || !other.comes_with_picture()) continue;
+        if (!early || !entry->needs_directly({other.state, facet::Trace{}})) return true;
     }
     return false;
 }
@@ -385,11 +348,15 @@ bool Scheduler::more_follows_at_once(const Request& request) const {
 void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended) {
     bool tells = false;
     {
-        Results results;  // old facts are destroyed after the lock is released
+        Results results;                       // old facts are destroyed after the lock is released
+        std::shared_ptr<const Fact> replaced;  // likewise
         const std::lock_guard lock(mutex_);
         if (ended) running_[static_cast<std::size_t>(lane)].request.reset();
-        results = when_memory_allows([&] { return results_with(fact); });
-        when_memory_allows([&] { know(results); });
+        if (fact != nullptr) replaced = when_memory_allows([&] { return know(fact); });
+        // A value that is asked for leaves all others as useful as they were.
+        const bool is_plain =
+            fact != nullptr && fact->problem.empty() && !is_pass(fact->request.facet) && agenda_.find(fact->request) != nullptr;
+        if (!is_plain) results = when_memory_allows([&] { return tidy_up(); });
         const bool took_long = fact != nullptr && ended && fact->ended - fact->begun > kLongestPicture;
         const bool follows = fact != nullptr && ended && !took_long && more_follows_at_once(fact->request);
         if (fact != nullptr && ended && fact->request.state != nullptr && is_begun(fact->request.state))

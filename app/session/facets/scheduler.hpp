@@ -10,13 +10,14 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "app/session/document/memory_budget.hpp"
-#include "app/session/facets/facets.hpp"
-#include "app/session/facets/results.hpp"
+#include "app/session/facets/agenda.hpp"
+#include "app/session/facets/computation.hpp"
+#include "app/session/facets/work.hpp"
 #include "app/session/threads/quiet_thread.hpp"
+#include "app/session/values/results.hpp"
 
 namespace attn::app {
 
@@ -59,7 +60,8 @@ private:
 
     void work(Lane lane, const std::stop_token& stop);
     using Progress = QuietThread::Progress;
-    Fact compute(const Request& request, const Results& results, double room_mib, FacetMaker& maker, const std::stop_token& job,
+    /// `asked` has a job, or the need that it failed for.
+    Fact compute(const Request& request, const Asked& asked, double room_mib, KeptByLane& kept, const std::stop_token& job,
                  const Progress& progress);
     /// Publishes `fact`. `ended`: the lane is idle again.
     void publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended);
@@ -71,33 +73,22 @@ private:
     bool is_in_the_way(const Running& running) const;
     /// Waits for work; false if the program is shutting down.
     bool await_choice(Lane lane, std::unique_lock<std::mutex>& lock, const std::stop_token& stop, Choice& choice);
-    bool is_open(const Request& request) const;
+    bool is_open(const Request& request) const { return results_.is_open(request); }
     /// Whether only the beginning of the state's pass is known.
     bool is_begun(const StateRef& state) const;
     bool is_running(const Request& request) const;
     bool more_follows_at_once(const Request& request) const;
-    /// Whether it is wanted, or a wanted request depends on it.
-    bool is_asked_for(const Request& request) const;
     /// Whether to go on computing it: it is asked for, or belongs to a recent moment of a followed run.
     bool is_useful(const Request& request) const;
     /// The earliest time at which a facet of a followed run may be recomputed.
     Clock::time_point due(const Request& request) const;
     /// Memory available to it, MiB.
-    double room_for(const Request& request) const;
-    /// The facts that are still useful, plus `fact` unless null.
-    Results results_with(const std::shared_ptr<const Fact>& fact) const;
-    void drop_old(Results::Facts& facts) const;
-    /// Swaps in what is known from now on.
-    void know(Results& results);
-    /// What is asked for, with all that it is computed from, as far as the results tell.
-    struct Asked {
-        std::vector<std::vector<Request>> needs;  ///< of each wanted request
-        std::unordered_map<Request, std::size_t, RequestHash>
-            turns;                                        ///< 2 i: first needed by wanted request i; 2 i + 1: it is that request
-        std::vector<std::shared_ptr<const void>> passes;  ///< those that were known: needs depend on nothing else
-    };
-    static std::vector<std::shared_ptr<const void>> passes_of(const Results& results);
-    static Asked asked_for(const std::vector<Request>& wanted, const Results& results);
+    double room_for(const Agenda::Entry& entry) const;
+    /// Adds a fact to what is known. Returns the one whose place it takes.
+    std::shared_ptr<const Fact> know(const std::shared_ptr<const Fact>& fact);
+    /// Drops the facts that are of no use any more. Returns all that were known, so that these are destroyed after the lock is released.
+    Results tidy_up();
+    void drop_old(Results::Facts& facts);
     /// Whether a request that nobody asks for any more holds a model that is not in use.
     bool is_of_model_left(const Request& request) const;
 
@@ -108,14 +99,14 @@ private:
     mutable std::mutex mutex_;  // guards the nine members below; held only for lookups and pointer swaps
     std::condition_variable_any changed_;
     double budget_mib_;
-    std::vector<Request> wanted_;
-    Asked asked_;
+    Agenda agenda_;
     bool following_ = false;
     std::vector<ModelRef> models_;
     Clock::time_point pass_goes_on_{};  ///< when a begun pass goes on even if nothing was drawn
     bool untold_ = false;               ///< the last fact caused no wake-up, because another was to follow at once
     std::array<Running, kLanes> running_;
     Results results_;
+    mutable bool handed_out_ = false;  ///< results_ must not be changed: others have copies of it
 
     QuietThread quiet_;                         ///< computes for the patient lane, whose worker handles the locking
     std::array<std::jthread, kLanes> workers_;  // last, because they use the members above

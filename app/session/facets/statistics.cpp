@@ -1,8 +1,17 @@
-#include "app/session/facets/statistics.hpp"
+#include "app/session/values/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/asked_parts.hpp"
+#include "app/session/facets/work.hpp"
+#include "app/session/values/gradients.hpp"
+#include "app/session/values/snapshot.hpp"
+#include "engine/model/looked_at_part.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn::app {
 namespace {
@@ -102,6 +111,71 @@ TensorStatistics statistics_of(const RecordedStage<float>& stage, std::optional<
 TensorStatistics statistics_of(const MatrixView& numbers) {
     const NumberGrid grid = NumberGrid::of(numbers);
     return statistics_of(std::span(&grid, 1));
+}
+
+namespace {
+
+/// Two passes over the rows of a map of an outline, as for recorded stages.
+TensorStatistics statistics_in_rows(const Trace<float>& outline, const Trace<float>* queries, const StageId& stage, std::int64_t head,
+                                    const std::stop_token& stop) {
+    if (!is_attention_map(stage.stage)) throw Error("there are no numbers of " + tensor_name(stage));
+    StatisticsSums sums;
+    for (int pass = 0; pass < StatisticsSums::kPasses; ++pass) {
+        const auto add = [&](const StageRows<float>& shown) {
+            if (shown.id != stage) return;
+            const std::int64_t rows = shown.value.shape()[2].size, keys = shown.value.shape()[3].size;
+            sums.add({shown.value.data() + head * rows * keys, rows, keys, keys,
+                      shown.mask == nullptr ? nullptr : shown.mask->keep_row(0, 0, 0)});
+        };
+        show_map_rows(outline, stage, queries, 0, outline.tokens.length, add, stop);
+        sums.end_pass();
+    }
+    return sums.take();
+}
+
+TensorStatistics statistics_of_parameter(const Parameters<float>* parameters, const std::string& name) {
+    const ParameterPlace place = parameters == nullptr ? ParameterPlace{} : parameters->layout().place(name);
+    const MatrixView numbers = place.whole == nullptr ? MatrixView{} : parameters->view(place);
+    if (!numbers) throw Error("there are no numbers of " + name);
+    return statistics_of(numbers);
+}
+
+/// A stage, or its gradients, for the sequence and head of a request.
+TensorStatistics statistics_of_recorded(const RecordedStage<float>* stage, const facet::Statistics& wanted) {
+    if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(wanted.stage));
+    if (wanted.sequence && (*wanted.sequence < 0 || *wanted.sequence >= stage->value.shape()[0].size))
+        throw Error("there is no such sequence");
+    return statistics_of(*stage, wanted.sequence, wanted.head);
+}
+
+}  // namespace
+
+Job<TensorStatistics> facet::Statistics::make(const Statistics& wanted, Ask& ask) {
+    if (wanted.gradients)
+        return [wanted, gradients = ask(Gradients{})](const Work&) {
+            if (!wanted.parameter.empty()) return statistics_of_parameter(gradients->parameters.get(), wanted.parameter);
+            return statistics_of_recorded(gradients->find(wanted.stage), wanted);
+        };
+    if (!wanted.parameter.empty())
+        return
+            [wanted, pass = ask(Trace{})](const Work&) { return statistics_of_parameter(pass->trace->parameters.get(), wanted.parameter); };
+    const auto pass = ask.pass_to(wanted.stage);
+    if (wanted.head && *wanted.head < 0)
+        return [head = *wanted.head,
+                mean = ask_sequence(ask, ask.state(), pass, wanted.stage, wanted.sequence.value_or(0), wanted.part, true)](const Work&) {
+            const NumberGrid grid = mean.head(head);
+            return statistics_of(std::span(&grid, 1));
+        };
+    if (wanted.head && !wanted.part && !pass->trace->whole())
+        return [wanted, pass, queries = ask_queries(ask, ask.state(), *pass, wanted.stage)](const Work& work) {
+            return statistics_in_rows(*pass->trace, queries == nullptr ? nullptr : queries->trace.get(), wanted.stage, *wanted.head,
+                                      work.stop);
+        };
+    const auto held = wanted.part ? ask_part(ask, ask.state(), pass, wanted.part) : ask_around(ask, wanted.stage);
+    return [wanted, held](const Work&) {
+        return statistics_of_recorded(wanted.head ? held->trace->find(wanted.stage, *wanted.head) : held->trace->find(wanted.stage),
+                                      wanted);
+    };
 }
 
 }  // namespace attn::app

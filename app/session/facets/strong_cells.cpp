@@ -1,8 +1,14 @@
-#include "app/session/facets/strong_cells.hpp"
+#include "app/session/values/strong_cells.hpp"
 
 #include <algorithm>
 #include <tuple>
 #include <utility>
+
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/asked_parts.hpp"
+#include "app/session/facets/work.hpp"
+#include "app/session/values/snapshot.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 namespace {
@@ -49,6 +55,22 @@ void StrongestCells::drop_weakest() {
     const auto kept = cells.end() - static_cast<std::ptrdiff_t>(most_);
     std::nth_element(cells.begin(), kept, cells.end(), is_weaker);
     cells.erase(cells.begin(), kept);  // the first one left is the weakest
+}
+
+Job<StrongCells> facet::StrongCells::make(const StrongCells& wanted, Ask& ask) {
+    const auto pass = ask.pass_to(wanted.stage);
+    const bool with_mean = std::any_of(wanted.heads.begin(), wanted.heads.end(), [](std::int64_t head) { return head < 0; });
+    const SequenceOfStage numbers = ask_sequence(ask, ask.state(), pass, wanted.stage, wanted.sequence, wanted.part, with_mean);
+    return [wanted, numbers](const Work& work) -> Made<app::StrongCells> {
+        StrongestCells strongest(wanted.most);
+        for (const std::int64_t head : wanted.heads) {
+            if (work.stop.stop_requested()) throw Cancelled();
+            strongest.add(head, numbers.head(head));
+        }
+        app::StrongCells found = strongest.take();
+        const auto bytes = static_cast<double>(found.cells.size() * sizeof(MapCell));
+        return {std::move(found), bytes / (1024.0 * 1024.0)};
+    };
 }
 
 }  // namespace attn::app

@@ -1,4 +1,4 @@
-#include "app/session/facets/token_path.hpp"
+#include "app/session/values/token_path.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,12 @@
 #include <utility>
 
 #include "app/session/document/document.hpp"
+#include "app/session/facets/ask.hpp"
 #include "app/session/facets/piece_facts.hpp"
+#include "app/session/facets/work.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/states/opened_model.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/count_text.hpp"
 #include "engine/tensor/error.hpp"
@@ -492,6 +495,12 @@ TokenPath token_path(const Setup& setup, const TextOfState& which, KeptTokenizer
         ++path.added_pieces;
     }
     return path;
+}
+
+// The text of a state that cannot be computed has no path.
+Job<TokenPath> facet::TokenPath::make(const TokenPath& wanted, Ask& ask) {
+    ask(Trace{});
+    return [wanted, state = ask.state()](const Work& work) { return token_path(*state->setup, wanted.text, work.kept.tokenizer); };
 }
 
 }  // namespace attn::app

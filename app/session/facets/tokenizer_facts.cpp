@@ -1,4 +1,4 @@
-#include "app/session/facets/tokenizer_facts.hpp"
+#include "app/session/values/tokenizer_facts.hpp"
 
 #include <string_view>
 

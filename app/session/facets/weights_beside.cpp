@@ -1,8 +1,10 @@
-#include "app/session/facets/weights_beside.hpp"
+#include "app/session/values/weights_beside.hpp"
 
 #include <algorithm>
 #include <utility>
 
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/work.hpp"
 #include "engine/precision/compare_weights.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -51,6 +53,23 @@ WeightNumbers numbers_beside(const OpenedModel& model, const OpenedModel& other,
     model.require_intact();
     other.require_intact();
     return out;
+}
+
+Job<WeightsBeside> facet::WeightsBeside::make(const WeightsBeside& wanted, Ask&) {
+    return [wanted](const Work& work) {
+        const auto tell = [&](const app::WeightsBeside& so_far, std::size_t total) {
+            work.progress(so_far.errors.parameters.size(), total, std::make_shared<const app::WeightsBeside>(so_far));
+        };
+        return weights_beside(*wanted.model, wanted.other, tell, work.stop);
+    };
+}
+
+Job<WeightErrorMap> facet::WeightErrors::make(const WeightErrors& wanted, Ask&) {
+    return [wanted](const Work& work) { return error_map_beside(*wanted.model, *wanted.other, wanted.parameter, work.stop); };
+}
+
+Job<WeightNumbers> facet::WeightNumbers::make(const WeightNumbers& wanted, Ask&) {
+    return [wanted](const Work&) { return numbers_beside(*wanted.model, *wanted.other, wanted.parameter, wanted.row, wanted.column); };
 }
 
 }  // namespace attn::app

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "app/session/document/commands.hpp"
-#include "app/session/facets/snapshot.hpp"
 #include "app/session/files/autosave_folder.hpp"
 #include "app/session/files/files_state.hpp"
 #include "app/session/files/saving.hpp"
 #include "app/session/files/write_file.hpp"
 #include "app/session/threads/worker.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {

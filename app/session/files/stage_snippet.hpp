@@ -3,7 +3,7 @@
 
 #include <stop_token>
 
-#include "app/session/facets/snapshot.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/snippet/snippet.hpp"
 
 namespace attn::app {

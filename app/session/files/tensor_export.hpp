@@ -6,7 +6,7 @@
 
 #include "app/session/document/number_table.hpp"
 #include "app/session/document/tensor_choice.hpp"
-#include "app/session/facets/snapshot.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/explain/not_finite.hpp"
 #include "engine/io/write_watch.hpp"
 #include "engine/trace/gradient_trace.hpp"

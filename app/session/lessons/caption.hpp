@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "app/session/facets/snapshot.hpp"
 #include "app/session/training/training_report.hpp"
+#include "app/session/values/snapshot.hpp"
 #include "engine/explain/provenance.hpp"
 #include "engine/plan/stage.hpp"
 
