@@ -13,6 +13,7 @@
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/platform/png_file.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "app/session/values/part_looked_at.hpp"
 #include "app/session/values/verification.hpp"
@@ -84,8 +85,8 @@ void recall(const Settings& settings, ViewState& view) {
 Application::Application(Document document, std::function<void()> wake, double memory_mib)
     : wake_(wake), session_(std::move(document), std::move(wake), memory_mib) {
     if (const std::optional<Look> look = opening_look(session_.document())) turn_to(view_, *look);
-    if (const auto& model = session_.document().model; model != nullptr && !model->tokenizer().notes().empty())
-        session_.apply({command::TellFile{fmt::format("{}", fmt::join(model->tokenizer().notes(), " ")), false}, ""});
+    if (const auto& notes = conventions_of(session_.document()).notes; !notes.empty())
+        session_.apply({command::TellFile{fmt::format("{}", fmt::join(notes, " ")), false}, ""});
 }
 
 void Application::open(const std::filesystem::path& file) {

@@ -12,6 +12,7 @@
 #include "app/session/files/model_listing.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/files/settings.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/text_file.hpp"
@@ -67,8 +68,8 @@ std::vector<std::string> given_texts(const DocumentOptions& options) {
 namespace {
 
 /// Says what was assumed about how the model reads a text.
-void tell_notes(const OpenedModel& model) {
-    for (const std::string& note : model.tokenizer().notes()) complain(note);
+void tell_notes(const TextConventions& conventions) {
+    for (const std::string& note : conventions.notes) complain(note);
 }
 
 Document document_in(const std::filesystem::path& file) {
@@ -78,7 +79,7 @@ Document document_in(const std::filesystem::path& file) {
     Document document = load_document(file, &left_out, places);
     for (const auto* sentences : {&moved, &left_out})
         for (const std::string& sentence : *sentences) complain(sentence);
-    if (document.model != nullptr) tell_notes(*document.model);
+    tell_notes(conventions_of(document));
     return document;
 }
 
@@ -88,7 +89,7 @@ std::shared_ptr<const OpenedModel> open_named_model(const std::filesystem::path&
     std::shared_ptr<const OpenedModel> model = OpenedModel::open(path);
     if (path.filename() == "tokenizer.json")
         complain(fmt::format("{} is only a tokenizer: the model in its folder is used", escaped(path.native(), 0)));
-    tell_notes(*model);
+    tell_notes(model->text().conventions());
     return model;
 }
 

@@ -84,9 +84,18 @@ Json line_of(const Encoding& encoding, std::vector<std::string> texts, std::stri
     return line;
 }
 
+Encoding encoding_of(const TextTokenizer& tokenizer, const std::string& text, bool special, std::vector<std::string>* texts = nullptr) {
+    try {
+        return tokenizer.text->encode(text, special, texts);
+    } catch (const ConfigError& error) {
+        if (tokenizer.text->pieces() != nullptr) throw;  // it names its file itself
+        throw ConfigError(tokenizer.name + ": " + error.what());
+    }
+}
+
 Json encoding_json(const TextTokenizer& tokenizer, const std::string& text, bool special) {
     std::vector<std::string> texts;
-    const Encoding encoding = tokenizer.encode(text, special, texts);
+    const Encoding encoding = encoding_of(tokenizer, text, special, &texts);
     return line_of(encoding, std::move(texts), text, "");
 }
 
@@ -115,7 +124,7 @@ std::string count_words(const Encoding& encoding) {
 }
 
 void print_token(const TextTokenizer& tokenizer, const EncodedToken& token, const std::string& place) {
-    fmt::print("  {:>7}  {:<20} {}\n", token.id, escaped(tokenizer.token_text(token.id)), place);
+    fmt::print("  {:>7}  {:<20} {}\n", token.id, escaped(tokenizer.text->spelling(token.id)), place);
 }
 
 void print_encoding_table(const TextTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
@@ -133,16 +142,23 @@ void print_pair_table(const TextTokenizer& tokenizer, const std::string& first, 
     }
 }
 
+/// Throws Error for a tokenizer of characters, words or bytes, saying what it lacks.
+const ModelTokenizer& pieces_of(const TextTokenizer& tokenizer, std::string_view lacks) {
+    const TextModel& text = *tokenizer.text;
+    if (text.pieces() == nullptr) throw Error(fmt::format("{}: its tokens are {}s, {}", tokenizer.name, text.conventions().token, lacks));
+    return *text.pieces();
+}
+
 void print_pair(const TextTokenizer& tokenizer, const TokenizeOptions& options) {
     const std::string &first = options.texts.front(), &second = options.pair;
     std::vector<std::string> texts;
-    const Encoding encoding = tokenizer.encode_pair(first, second, !options.no_special, texts);
+    const Encoding encoding = pieces_of(tokenizer, "which have no pairs").encode_pair(first, second, !options.no_special, texts);
     if (options.json) print_line(pair_json(encoding, std::move(texts), first, second));
     else print_pair_table(tokenizer, first, second, encoding);
 }
 
 void print_steps(const TextTokenizer& tokenizer, const std::string& text, const TokenizeOptions& options) {
-    const ModelTokenizer& pieces = tokenizer.pieces();
+    const ModelTokenizer& pieces = pieces_of(tokenizer, "found in one step: there is nothing for --steps to show");
     const TokenSteps steps = pieces.steps(text, !options.no_special);
     if (!options.json) return print_token_steps(pieces, text, steps);
     Json line = encoding_json(tokenizer, text, !options.no_special);
@@ -150,34 +166,38 @@ void print_steps(const TextTokenizer& tokenizer, const std::string& text, const 
     print_line(line);
 }
 
+const std::string& bytes_of(const TextTokenizer& tokenizer, std::int32_t id) {
+    return tokenizer.text->vocabulary().at(static_cast<std::size_t>(id));
+}
+
 /// Up to `count` pieces from `first` on, in quotes.
 std::string quoted_pieces(const TextTokenizer& tokenizer, const Encoding& encoding, std::size_t first, std::size_t count) {
     std::string line;
     for (std::size_t i = first; i < std::min(first + count, encoding.size()); ++i)
-        line += fmt::format("{}\"{}\"", line.empty() ? "" : " ", escaped(tokenizer.token_bytes(encoding[i].id), 0));
+        line += fmt::format("{}\"{}\"", line.empty() ? "" : " ", escaped(bytes_of(tokenizer, encoding[i].id), 0));
     return line.empty() ? "nothing" : line;
 }
 
 /// Prints both tokenizations and where they first differ.
 void print_comparison(const std::vector<TextTokenizer>& both, const std::string& text, bool special) {
     const TextTokenizer &one = both[0], &other = both[1];
-    const Encoding a = one.encode(text, special), b = other.encode(text, special);
+    const Encoding a = encoding_of(one, text, special), b = encoding_of(other, text, special);
     fmt::print("\"{}\"\n", escaped(text));
-    const std::size_t width = std::max(one.name().size(), other.name().size());
-    fmt::print("  {:<{}}  {:>4} {}  {}\n", one.name(), width, a.size(), a.size() == 1 ? "token " : "tokens",
+    const std::size_t width = std::max(one.name.size(), other.name.size());
+    fmt::print("  {:<{}}  {:>4} {}  {}\n", one.name, width, a.size(), a.size() == 1 ? "token " : "tokens",
                quoted_pieces(one, a, 0, a.size()));
-    fmt::print("  {:<{}}  {:>4} {}  {}\n", other.name(), width, b.size(), b.size() == 1 ? "token " : "tokens",
+    fmt::print("  {:<{}}  {:>4} {}  {}\n", other.name, width, b.size(), b.size() == 1 ? "token " : "tokens",
                quoted_pieces(other, b, 0, b.size()));
     const std::optional<TokenDifference> found = first_difference(text, a, b);
     if (!found) {
         const auto pairs = equal_tokens(text, a, b);
         const auto respelled = std::count_if(pairs.begin(), pairs.end(), [&](const auto& pair) {
-            return !spelled_alike(one.token_bytes(a[pair.first].id), other.token_bytes(b[pair.second].id));
+            return !spelled_alike(bytes_of(one, a[pair.first].id), bytes_of(other, b[pair.second].id));
         });
         if (respelled == 0) fmt::print("  both split it the same way");
         else fmt::print("  both split it at the same places, where {} of {} tokens are spelled differently", respelled, pairs.size());
         if (a.size() != b.size())
-            fmt::print(", but {} adds {} more of its own", (a.size() > b.size() ? one : other).name(),
+            fmt::print(", but {} adds {} more of its own", (a.size() > b.size() ? one : other).name,
                        a.size() > b.size() ? a.size() - b.size() : b.size() - a.size());
         return fmt::print("\n");
     }
@@ -190,7 +210,7 @@ Json comparison_json(const std::vector<TextTokenizer>& both, const std::string& 
     Json line = Json::object();
     line["a"] = encoding_json(both[0], text, special);
     line["b"] = encoding_json(both[1], text, special);
-    const auto found = first_difference(text, both[0].encode(text, special), both[1].encode(text, special));
+    const auto found = first_difference(text, encoding_of(both[0], text, special), encoding_of(both[1], text, special));
     if (!found) return line;
     const std::vector<std::uint32_t> before = code_points_before(text);
     line["first_difference"] = {{"a", found->a},
@@ -221,7 +241,7 @@ void tokenize(TokenizeOptions options) {
     else if (options.texts.empty()) throw Error("tokenize: expected a text, given by --text or --texts");
     const std::vector<TextTokenizer> tokenizers = named_tokenizers(options);
     for (const TextTokenizer& tokenizer : tokenizers)
-        for (const std::string& note : tokenizer.notes()) complain(note);
+        for (const std::string& note : tokenizer.text->conventions().notes) complain(note);
     if (!options.pair.empty()) {
         if (tokenizers.size() == 2 || options.steps || options.texts.size() != 1)
             throw Error("--pair is the second text of a pair: give it with one tokenizer and one --text, and without --steps");
@@ -238,7 +258,7 @@ void tokenize(TokenizeOptions options) {
     for (const std::string& text : options.texts) {
         if (options.steps) print_steps(tokenizer, text, options);
         else if (options.json) print_line(encoding_json(tokenizer, text, !options.no_special));
-        else print_encoding_table(tokenizer, text, tokenizer.encode(text, !options.no_special));
+        else print_encoding_table(tokenizer, text, encoding_of(tokenizer, text, !options.no_special));
     }
 }
 

@@ -13,6 +13,7 @@
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session_impl.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/training/trained_document.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
@@ -151,7 +152,7 @@ void Session::Impl::carry_out(const command::ShowBeside& beside, const std::stri
         next = with_text_of(std::move(next), document(), scheduler.budget_mib());
     next.forward = document().forward;
     // What was written belongs to the text that is shown, as long as its ids mean the same tokens.
-    if (document().model != nullptr && document().model->vocabulary() == beside.model->vocabulary()) {
+    if (same_ids(document(), next)) {
         next.written = document().written;
         next.writing = document().writing;
     }

@@ -10,9 +10,10 @@
 #include "app/session/document/writing.hpp"
 #include "app/session/facets/ask.hpp"
 #include "app/session/session_impl.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
+#include "app/session/values/part_looked_at.hpp"
 #include "app/session/states/setup_parts.hpp"
 #include "app/session/values/doctor_report.hpp"
-#include "app/session/values/part_looked_at.hpp"
 #include "app/session/values/snapshot.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/tensor/error.hpp"
@@ -249,10 +250,9 @@ std::optional<State> Session::Impl::pinned_a() const {
     Setup setup = *pinned->setup;
     const Setup& read = *shown->state->setup;
     if (setup.source_texts.empty() != read.source_texts.empty()) return pinned;
-    const auto words = [](const Setup& of) { return of.model == nullptr ? SharedWords() : of.model->vocabulary(); };
-    const bool same_ids = words(setup) == words(read);
-    setup.texts = same_ids ? read.texts : whole_texts(read);
-    setup.written = same_ids ? read.written : Written();
+    const bool alike = same_ids(setup, read);
+    setup.texts = alike ? read.texts : whole_texts(read);
+    setup.written = alike ? read.written : Written();
     setup.source_texts = read.source_texts;
     pinned->setup = std::make_shared<const Setup>(std::move(setup));
     return pinned;

@@ -98,15 +98,13 @@ void Writer::write(const WritingJob& job, std::uint64_t number, const std::stop_
     try {
         Prompt prompt{.text = job.text, .source = job.source, .ends = job.ends, .drawn = job.drawn};
         const auto each = [&](const DrawnToken& drawn) {
-            if (job.model != nullptr) job.model->require_intact();
+            job.model.require_intact();
             const auto id = static_cast<std::size_t>(drawn.id);
             const WrittenToken token{drawn.id, kPrompt, predicted_shares(drawn.logits)[id], drawn.chances[id]};
             tell(number, [&](WrittenNews& news) { news.tokens.push_back(token); });
         };
         set_thread_budget(threads_for(mib_of(*job.parameters), threads_));
-        const auto write = [&] { write_(*job.parameters, prompt, job.forward, job.sampling, each, stop, &kept); };
-        if (job.model != nullptr) while_intact(*job.model, write);
-        else write();
+        while_intact(job.model, [&] { write_(*job.parameters, prompt, job.forward, job.sampling, each, stop, &kept); });
     } catch (const Cancelled&) {
         return keep(job, std::move(kept));
     } catch (const std::exception& error) {

@@ -20,7 +20,7 @@ namespace attn::app {
 /// A generation job; a value, so that the document may change meanwhile.
 struct WritingJob {
     std::shared_ptr<const Parameters<float>> parameters;
-    std::shared_ptr<const OpenedModel> model{};  ///< whose file `parameters` are read from; null for parameters in memory
+    ModelRef model{};  ///< whose file `parameters` are read from; null for parameters in memory
     std::vector<std::int32_t> text, source;
     std::vector<std::int32_t> ends;
     ForwardSettings forward;

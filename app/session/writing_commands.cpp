@@ -7,6 +7,7 @@
 
 #include "app/session/document/prepare.hpp"
 #include "app/session/session_impl.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -22,24 +23,22 @@ std::string full_context(const Config& config) {
     return fmt::format("the text fills the model's context of {} tokens", config.longest_text());
 }
 
-/// Continues the text of a trace; an encoder-decoder answers its source. Opened models stop at the end tokens that their files name, an
-/// encoder-decoder of ours at the last token of its source.
-WritingJob job_of(const Trace<float>& trace, const std::shared_ptr<const OpenedModel>& model, std::int64_t sequence,
-                  const SamplingSettings& sampling, std::size_t written) {
+/// Continues the text of a trace; an encoder-decoder answers its source.
+WritingJob job_of(const Trace<float>& trace, const Setup& setup, std::int64_t sequence, const SamplingSettings& sampling,
+                  std::size_t written) {
     const Config& config = trace.config;
     if (config.architecture == Architecture::Encoder || !config.lm_head || !trace.settings.masks.causal)
         throw Error("only a causal model with an output head can write on");
     WritingJob job;
     job.parameters = trace.parameters;
-    job.model = model;
+    job.model = setup.model;
     job.text = sequence_of(trace.tokens, sequence);
     if (job.text.empty()) throw Error("there is no text to continue");
     if (config.architecture == Architecture::EncoderDecoder) {
         job.source = sequence_of(trace.source_tokens, sequence);
         if (job.source.empty()) throw Error("there is no source to answer");
-        if (model == nullptr) job.ends = {job.source.back()};
     }
-    if (model != nullptr) job.ends = model->ends();
+    job.ends = conventions_of(setup).ends_after(job.source);
     job.forward = trace.settings;
     job.forward.edits = edits_of_text(trace.settings.edits, sequence);
     job.sampling = sampling;
@@ -130,7 +129,7 @@ void Session::Impl::begin_writing() {
         SamplingSettings sampling = document().sampling;
         sampling.tokens = order.tokens.value_or(sampling.tokens);
         const Writing& tree = document().writing;
-        writing.job = job_of(*shown->trace, document().model, tree.sequence, sampling, depth_of(tree, tree.shown));
+        writing.job = job_of(*shown->trace, document(), tree.sequence, sampling, depth_of(tree, tree.shown));
         writing.tip = tree.shown;
         writer.start(writing.job);
     } catch (const Error& error) {

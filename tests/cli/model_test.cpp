@@ -1,5 +1,6 @@
 /// attnscope model, tokenize and check on folders in Hugging Face's layout.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -477,6 +478,65 @@ TEST(ModelOption, EveryCommandTakesIdsWithoutATokenizer) {
         EXPECT_EQ(std::vector<int>(ids.begin(), ids.begin() + 4), (std::vector<int>{5, 3, 9, 14}));
         EXPECT_THAT(sampled.err, HasSubstr("its texts are ids of tokens"));
     }
+}
+
+TEST(ModelOption, EncodersAndTheirDecodersTakeIdsWithoutATokenizer) {
+    const ScratchFolder folder;
+    for (const std::string& name : {std::string("bert"), std::string("t5")}) {
+        SCOPED_TRACE(name);
+        const std::string model = kFolders + name;
+        std::vector<std::string> text = {"--model", model, "--text", "5 3 9 14"};
+        if (name == "t5") text.insert(text.end(), {"--source", "7 2 8"});
+        const auto run = [&](std::vector<std::string> arguments, const std::vector<std::string>& more = {}) {
+            arguments.insert(arguments.end(), text.begin(), text.end());
+            arguments.insert(arguments.end(), more.begin(), more.end());
+            const Outcome outcome = attnscope(arguments);
+            EXPECT_EQ(outcome.exit_code, 0) << testing::PrintToString(arguments) << outcome.err;
+            return outcome;
+        };
+        run({"trace"}, {"--out", folder.path(name + ".safetensors")});
+        run({"snippet"});
+        run({"doctor"}, {"--leak", "1"});
+        for (const char* view : {"step", "lens", "knock-out", "write", "doctor"})
+            run({"render"}, {"--view", view, "--out", folder.path(name + "_" + view + ".svg")});
+        EXPECT_EQ(attnscope_dev({"check", model}).exit_code, 0);
+        EXPECT_EQ(attnscope({"model", model}).exit_code, 0);
+        EXPECT_EQ(attnscope({"tokenize", "--model", model, "--text", "5 3"}).exit_code, 0);
+    }
+    const Outcome answer =
+        attnscope({"sample", "--model", kFolders + "t5", "--source", "7 2 8", "--tokens", "3", "--temperature", "0", "--ignore-end"});
+    EXPECT_EQ(answer.exit_code, 0) << answer.err;
+    std::istringstream words(answer.out);
+    EXPECT_EQ((std::vector<int>{std::istream_iterator<int>(words), {}}).size(), 3U) << answer.out;
+}
+
+/// Without a tokenizer nothing says which id hides a word, so the command line does.
+TEST(ModelOption, SampleFillsInAmongIds) {
+    const std::string path = kFolders + "bert";
+    const auto sample = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = {"sample", "--model", path, "--prompt", "5 9 3 9 14", "--temperature", "0"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return attnscope(arguments);
+    };
+    SamplingSettings greedy;
+    greedy.temperature = 0;
+    const TokenBatch text{5, {5, 9, 3, 9, 14}, {5}};
+    const std::vector<std::int32_t> expected = fill_in(*load_parameters<float>(open_model_folder(path)), text, 9, {}, greedy);
+    const Outcome outcome = sample({"--mask", "9", "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const json line = json::parse(outcome.out);
+    ASSERT_EQ(line.at("tokens").size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(line.at("tokens")[i].at("id"), expected[i]);
+        EXPECT_EQ(line.at("tokens")[i].contains("candidates"), i == 1 || i == 3) << "those that were hidden";
+    }
+    EXPECT_EQ(line.at("text"), fmt::format("{}", fmt::join(expected, " ")));
+    EXPECT_THAT(sample({}).err, HasSubstr("--mask: this model fills in words, but it has no tokenizer to say which id hides one"));
+    EXPECT_THAT(sample({"--mask", "7"}).err, HasSubstr("expected a 7 where one is hidden"));
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--mask", "7"}}) EXPECT_EQ(sample(more).exit_code, 2);
+    const Outcome continues = attnscope({"sample", "--model", kFolders + "llama", "--prompt", "1 2", "--mask", "2"});
+    EXPECT_EQ(continues.exit_code, 2);
+    EXPECT_THAT(continues.err, HasSubstr("only an encoder fills in words"));
 }
 
 /// What is wrong with a folder does not depend on which command opens it.

@@ -11,15 +11,18 @@
 #include "app/panels/compare/head_captions.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/look.hpp"
+#include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/states/hidden_words.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/values/head_rows.hpp"
 #include "app/session/values/next_words.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
 #include "engine/generate/generate.hpp"
+#include "engine/tokenizer/model_tokenizer.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -306,11 +309,12 @@ TEST_F(WriteViewTest, SaysWhyTheSamplerCuts) {
 
 class OpenedInWrite : public WriteViewTest {
 protected:
+    /// Without a tokenizer, the text is ids.
     void open_model(const char* model, const char* tokenizer, const std::string& text) {
         namespace fs = std::filesystem;
         const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf";
         for (const char* file : {"config.json", "model.safetensors"}) fs::copy_file(golden / model / file, folder_ / file);
-        fs::copy_file(golden / "tokenizers" / tokenizer / "tokenizer.json", folder_ / "tokenizer.json");
+        if (tokenizer != nullptr) fs::copy_file(golden / "tokenizers" / tokenizer / "tokenizer.json", folder_ / "tokenizer.json");
         open_example("stories");
         Document document = document_of_model(OpenedModel::open(folder_.path()));
         document.texts = {text};
@@ -353,6 +357,30 @@ TEST_F(OpenedInWrite, AnEncoderHidesAWordAndFillsItInByTwoClicks) {
         << "the first is the likeliest";
 }
 
+/// Without a tokenizer nothing says which id hides a word, so any can be asked about.
+TEST_F(OpenedInWrite, AnEncoderWithoutATokenizerFillsInAnyIdByTwoClicks) {
+    open_model("bert", nullptr, "5 3, 9 14");
+    const auto text = [&] { return session->document().texts[0]; };
+    ASSERT_TRUE(click_centre_until(200, [&] { return view.locked.on(Axis::T) == 2; }));
+    frames(3, ui_frame);
+    EXPECT_EQ(text(), "5 3, 9 14") << "nothing is hidden";
+    with_context([](PanelContext& context) {
+        EXPECT_EQ(hidden_position(context.snapshot, context.view), 2);
+        const auto asked = asked_place(context.snapshot, context.view);
+        ASSERT_TRUE(asked);
+        EXPECT_EQ(asked->written, 9) << "what stands there is known";
+    });
+    ASSERT_NE(view.head_rows.last, nullptr);
+    EXPECT_EQ(view.head_rows.last->position, 2);
+    const std::string before[] = {"", "5 ", "5 3, ", "5 3, 9 "}, after[] = {" 3, 9 14", ", 9 14", " 14", ""};
+    std::string likeliest[4];
+    for (std::int64_t at = 0; at < 4; ++at) likeliest[at] = get(facet::NextWords{0, {}, at})->likeliest.front().text;
+    ASSERT_TRUE(click_centre_until(300, [&] { return text() != "5 3, 9 14"; })) << "a proposal takes its place";
+    const auto place = static_cast<std::size_t>(view.locked.on(Axis::T).value_or(0));
+    EXPECT_EQ(text(), before[place] + likeliest[place] + after[place]);
+    EXPECT_EQ(session->wait()->problem, "");
+}
+
 TEST_F(OpenedInWrite, AWordThatIsHiddenBecomesTheOneToFillIn) {
     open_model("bert", "bert_uncased", "the cat [MASK] on the mat");
     view.locked.set(Axis::T, 3);
@@ -375,7 +403,7 @@ TEST_F(OpenedInWrite, AHiddenWordIsForgottenWithItsText) {
     EXPECT_FALSE(view.fill_in.just_hidden);
     EXPECT_EQ(view.locked.on(Axis::T), 3);
     EXPECT_EQ(view.fill_in.words.text, "[MASK] dog [MASK]") << "its words are found anew";
-    EXPECT_EQ(view.fill_in.words.found, words_of("[MASK] dog [MASK]", "[MASK]", special_words(session->document())));
+    EXPECT_EQ(view.fill_in.words.found, words_of("[MASK] dog [MASK]", "[MASK]", conventions_of(session->document()).specials));
 }
 
 /// Published vocabularies are often padded to a round number.
@@ -383,7 +411,7 @@ TEST_F(OpenedInWrite, AnIdThatTheTokenizerLacksIsNamedEverywhereButDecodesToNoth
     open_model("bloom", "gpt2", "the cat");
     const std::int32_t last = static_cast<std::int32_t>(trace().config.vocab_size) - 1;
     const std::string name = "#" + std::to_string(last);
-    ASSERT_FALSE(session->document().model->tokenizer().token_text(last));
+    ASSERT_FALSE(session->document().model->text().pieces()->token_text(last));
     with_context([&](PanelContext& context) {
         EXPECT_EQ(index_label(context, context.trace().plan->logits(), Axis::V, last), name);
         EXPECT_EQ(index_label(context, context.trace().plan->logits(), Axis::V, 5).find('#'), std::string::npos) << "which has a text";
@@ -435,13 +463,14 @@ TEST_F(OpenedInWrite, AnEncoderDecoderAnswersItsSourceFromTheStart) {
     const auto snapshot = session->wait();
     const auto& model = session->document().model;
     ASSERT_FALSE(writing().tokens.empty());
-    EXPECT_EQ(snapshot->trace->tokens.ids.front(), model->decoder_start());
+    EXPECT_EQ(snapshot->trace->tokens.ids.front(), model->text().conventions().decoder_start.value());
     EXPECT_EQ(snapshot->trace->tokens.ids.size(), 1 + writing().tokens.size());
     // The engine's result for the whole job.
-    const auto expected = generate(
-        *model->parameters(),
-        {.text = std::vector<std::int32_t>{model->decoder_start()}, .source = snapshot->trace->source_tokens.ids, .ends = model->ends()},
-        snapshot->trace->settings, {.temperature = 0, .tokens = 4});
+    const auto expected = generate(*model->parameters(),
+                                   {.text = std::vector<std::int32_t>{model->text().conventions().decoder_start.value()},
+                                    .source = snapshot->trace->source_tokens.ids,
+                                    .ends = model->text().conventions().ends},
+                                   snapshot->trace->settings, {.temperature = 0, .tokens = 4});
     EXPECT_EQ(ids_to(writing(), writing().end), expected);
     frames(2, ui_frame);
     with_context([](PanelContext& context) { EXPECT_FALSE(can_answer_from_start(context)) << "it does already"; });

@@ -11,6 +11,8 @@
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "app/session/values/gradients.hpp"
 #include "app/session/values/readings.hpp"
 #include "engine/trace/gradient_trace.hpp"
@@ -52,10 +54,10 @@ TEST(HiddenWords, SpecialTokensAreThoseOfTheModel) {
     const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf";
     for (const char* file : {"config.json", "model.safetensors"}) std::filesystem::copy_file(golden / "bert" / file, folder.path() / file);
     std::filesystem::copy_file(golden / "tokenizers/bert_uncased/tokenizer.json", folder.path() / "tokenizer.json");
-    std::vector<std::string> words = special_words(document_of_model(OpenedModel::open(folder.path())));
+    std::vector<std::string> words = OpenedModel::open(folder.path())->text().conventions().specials;
     std::sort(words.begin(), words.end());
     EXPECT_EQ(words, (std::vector<std::string>{"[CLS]", "[PAD]", "[SEP]", "[UNK]"})) << "the mask is a hidden word";
-    EXPECT_TRUE(special_words(open_preset("masked")).empty());
+    EXPECT_TRUE(conventions_of(open_preset("masked")).specials.empty());
 }
 
 TEST(HiddenWords, HaveNoRightAnswerInTheLens) {

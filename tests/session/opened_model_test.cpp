@@ -69,7 +69,7 @@ void put_together(const fs::path& folder, const std::string& model, const std::s
 
 std::vector<std::int32_t> ids_of(const OpenedModel& model, const std::string& text, bool special) {
     std::vector<std::int32_t> ids;
-    for (const EncodedToken& token : model.tokenizer().encode(text, special)) ids.push_back(token.id);
+    for (const EncodedToken& token : model.text().encode(text, special)) ids.push_back(token.id);
     return ids;
 }
 
@@ -138,7 +138,7 @@ TEST(OpenedModel, ATextWithASeparatorIsAPair) {
     document.texts = {"the cat[SEP]on the mat", "a longer text that is alone in it"};
     const Prepared prepared = prepare(document, kRoom);
     std::vector<std::int32_t> types;
-    for (const EncodedToken& token : model->tokenizer().encode_pair("the cat", "on the mat")) types.push_back(token.type);
+    for (const EncodedToken& token : model->text().pieces()->encode_pair("the cat", "on the mat")) types.push_back(token.type);
     ASSERT_EQ(prepared.tokens.segments.size(), prepared.tokens.ids.size());
     ASSERT_EQ(prepared.tokens.lengths[0], static_cast<std::int64_t>(types.size()));
     for (std::size_t i = 0; i < prepared.tokens.segments.size(); ++i)
@@ -330,10 +330,10 @@ TEST(OpenedModel, WithoutATokenizerReadsIds) {
     for (const char* path : {"golden/gguf/llama.gguf", "golden/hf/llama", "golden/hf/t5", "golden/hf/bert"}) {
         SCOPED_TRACE(path);
         const auto model = OpenedModel::open(fs::path(ATTN_TEST_DATA) / path);
-        ASSERT_TRUE(model->reads_ids());
+        ASSERT_TRUE(model->text().conventions().ids);
         Document document = document_of_model(model);
         EXPECT_FALSE(logits(document).empty()) << "the text it opens with";
-        EXPECT_THAT(model->tokenizer().notes(), testing::ElementsAre(HasSubstr("its texts are ids of tokens")));
+        EXPECT_THAT(model->text().conventions().notes, testing::ElementsAre(HasSubstr("its texts are ids of tokens")));
         document.texts = {"5 3 9 14"};
         if (model->config().architecture == Architecture::EncoderDecoder) document.source_texts = {"7, 2"};
         const Prepared prepared = prepare(document);

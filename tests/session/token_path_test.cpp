@@ -321,7 +321,7 @@ TEST(OpenedModelTokenizers, EveryKindOfFileOpensWithItsModel) {
         const test::TemporaryFolder folder;
         document_with_tokenizer(folder, "llama", "llama2");
         fs::remove(folder.path() / "tokenizer.json");
-        EXPECT_TRUE(OpenedModel::open(folder.path())->reads_ids()) << "without a tokenizer";
+        EXPECT_TRUE(OpenedModel::open(folder.path())->text().conventions().ids) << "without a tokenizer";
         fs::copy(file, folder.path());
         const auto model = OpenedModel::open(folder.path());
         return prepare(document_of_model(model), std::numeric_limits<double>::infinity()).tokens.ids.size();

@@ -13,6 +13,7 @@
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/values/next_words.hpp"
 #include "app/session/values/snapshot.hpp"
 #include "engine/generate/generate.hpp"
@@ -345,7 +346,7 @@ TEST_F(WritingSession, AnOpenedModelStopsAtItsEndTokenAndGoesOnWhenToldTo) {
     write(12);
     EXPECT_EQ(session->writing_problem(), "") << "an end is no problem";
     EXPECT_EQ(document().written.ids, std::vector<std::int32_t>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first) + 1));
-    EXPECT_TRUE(document().model->is_end(document().written.ids.back()));
+    EXPECT_TRUE(conventions_of(document()).is_end(document().written.ids.back()));
     // After the end token it continues as if there were none, up to the next one.
     std::size_t written = first + 1;
     while (written < all.size()) {

@@ -9,7 +9,7 @@
 #include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/model_blocks.hpp"
-#include "app/session/states/hidden_words.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 
 namespace attn::app {
 namespace {
@@ -100,7 +100,7 @@ void select_opening_cell(ViewState& view, const Document& document, const Snapsh
     std::int64_t query = last_position(trace);
     if (trace.config.architecture == Architecture::Encoder && !snapshot.tokens.empty()) {
         const std::vector<Token>& tokens = snapshot.tokens.front();
-        const std::string mask = mask_word(document);
+        const std::string mask = conventions_of(document).mask;
         const auto hidden = std::find_if(tokens.begin(), tokens.end(), [&](const Token& token) { return token.text == mask; });
         if (!mask.empty() && hidden != tokens.end()) query = hidden - tokens.begin();
     }

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "app/session/states/kept_tokenizer.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -67,20 +69,7 @@ std::string upper_first(std::string_view words) {
 }  // namespace
 
 std::string_view token_noun(const Snapshot& snapshot) {
-    if (snapshot.state == nullptr) return "token";
-    const Setup& setup = *snapshot.state->setup;
-    if (setup.model != nullptr) return "piece";
-    switch (setup.tokenizer) {
-    case TokenizerKind::Character:
-        return "character";
-    case TokenizerKind::Word:
-        return "word";
-    case TokenizerKind::Byte:
-        return "byte";
-    case TokenizerKind::Bpe:
-        return "piece";
-    }
-    return "token";
+    return snapshot.state == nullptr ? "token" : conventions_of(*snapshot.state->setup).token;
 }
 
 std::string stage_title(const StageId& id, std::string_view noun) {

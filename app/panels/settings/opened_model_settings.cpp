@@ -53,9 +53,9 @@ void draw_opened_model(PanelContext& context) {
         value_row(ui, "window", windows,
                   "How many tokens a query sees in some layers, itself included. The Masked stage of a layer says whether it has one.");
     value_row(ui, "vocabulary", format_count(config.vocab_size), "How many different tokens the model knows.");
-    if (!model.ends().empty()) {
+    if (const TextModel& text = model.text(); !text.conventions().ends.empty()) {
         std::string ends;
-        for (const std::int32_t id : model.ends()) ends += (ends.empty() ? "" : ", ") + shown_token(model.vocabulary(), id);
+        for (const std::int32_t id : text.conventions().ends) ends += (ends.empty() ? "" : ", ") + shown_token(text.vocabulary(), id);
         value_row(ui, "text ends with", ends, "Writing stops at these tokens; Write on continues past them.");
     }
     const Trace<float>* trace = context.snapshot.trace.get();

@@ -17,7 +17,7 @@ namespace attn::app {
 namespace {
 
 std::optional<TokenizerFacts> own_facts(const PanelContext& context) {
-    if (context.document.model != nullptr) return facts_of(context.document.model->tokenizer());
+    if (context.document.model != nullptr) return facts_of(*context.document.model->text().pieces());
     const auto& path = context.view.token_path.last;
     return path == nullptr ? std::nullopt : std::optional(path->tokenizer);
 }

@@ -16,6 +16,7 @@
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/views/attention_lines.hpp"
+#include "app/session/states/text_model.hpp"
 #include "app/session/values/snapshot.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -299,7 +300,8 @@ float draw_header(PanelContext& context, const Moments& pins, bool difference) {
     if (!context.snapshot.tokens.empty() && limit - at.x - used > context.px(70)) {
         const auto& sequences = context.snapshot.tokens;
         std::string probe;
-        const std::string between = context.training.status->tokenizer == TokenizerKind::Word ? " " : "";
+        const RunStatus& run = *context.training.status;
+        const std::string between(own_conventions(run.tokenizer, run.special_tokens).between);
         // For a translation, show the source sentence.
         const auto& shown_sequences = context.snapshot.source_tokens.empty() ? sequences : context.snapshot.source_tokens;
         std::vector<Token> tokens = shown_sequences[std::min(static_cast<std::size_t>(context.view.batch), shown_sequences.size() - 1)];

@@ -8,6 +8,7 @@
 #include "app/panels/kit/train_words.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
+#include "app/session/states/text_model.hpp"
 #include "app/session/values/next_words.hpp"
 #include "app/session/values/sample.hpp"
 #include "app/widgets/box.hpp"
@@ -219,7 +220,8 @@ void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, con
         return true;
     };
     bool fits = true;
-    const std::string between = context.training.status->tokenizer == TokenizerKind::Word ? " " : "";
+    const RunStatus& run = *context.training.status;
+    const std::string between(own_conventions(run.tokenizer, run.special_tokens).between);
     if (translates) fits = write("→ ", colors.faint);  // the source is shown above the maps
     const std::vector<std::string> said = readable_pieces(sample->tokens);
     const auto width_of = [&](const std::string& piece) { return text_width(font, piece + between); };

@@ -12,6 +12,7 @@
 #include "app/panels/views/token_choice.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/document/knock_out_names.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/values/next_words.hpp"
 #include "app/widgets/number.hpp"
 
@@ -137,7 +138,8 @@ std::optional<AskedPlace> asked_place(const Snapshot& snapshot, const ViewState&
     const std::int64_t sequence = std::clamp<std::int64_t>(view.batch, 0, tokens.size() - 1);
     const std::int64_t length = std::max<std::int64_t>(tokens.lengths[static_cast<std::size_t>(sequence)], 1);
     const bool both_ways = snapshot.trace->config.architecture == Architecture::Encoder;
-    const std::optional<std::int64_t> hidden = both_ways ? hidden_position(snapshot, view) : std::nullopt;
+    const bool hides = both_ways && snapshot.state != nullptr && !conventions_of(*snapshot.state->setup).ids;
+    const std::optional<std::int64_t> hidden = hides ? hidden_position(snapshot, view) : std::nullopt;
     const std::int64_t asked = hidden ? *hidden : view.locked.on(Axis::T).value_or(length - (both_ways ? 1 : 2));
     AskedPlace place{sequence, std::clamp<std::int64_t>(asked, 0, length - 1)};
     // Nothing says which word is hidden, or what would follow the text.

@@ -13,9 +13,10 @@
 #include "app/panels/views/token_difference.hpp"
 #include "app/panels/views/token_piece.hpp"
 #include "app/panels/views/token_steps.hpp"
-#include "app/session/states/opened_model.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/values/other_tokens.hpp"
 #include "app/session/values/token_path.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -389,9 +390,7 @@ std::size_t shown_word(const PanelContext& context, const TokenPath& path) {
 }
 
 bool has_token_path(const PanelContext& context) {
-    if (context.snapshot.state == nullptr) return false;
-    const Setup& setup = *context.snapshot.state->setup;
-    return setup.model != nullptr || setup.tokenizer == TokenizerKind::Bpe;
+    return context.snapshot.state != nullptr && conventions_of(*context.snapshot.state->setup).pieces;
 }
 
 void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/panels/write/writing_actions.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -57,7 +58,7 @@ std::string words_that_fit(const ImFont* font, std::string before, const std::ve
 /// The text from where it leaves the shown branch; for the shown branch, its end. Shortened to `room` pixels.
 std::string words_of_branch(const PanelContext& context, const Branch& branch, float room) {
     const Writing& writing = shown_writing(context);
-    const bool spaced = context.document.model == nullptr && context.document.tokenizer == TokenizerKind::Word;
+    const std::string between(conventions_of(context.document).between);
     const std::vector<std::int64_t> way = way_to(writing, branch.end);
     std::size_t first = depth_of(writing, branch.leaves_at);
     if (first == way.size()) first = way.size() - std::min(way.size(), kTold);
@@ -68,7 +69,7 @@ std::string words_of_branch(const PanelContext& context, const Branch& branch, f
             i = way.size() - kTold;  // only the ends can be seen
         }
         const std::int32_t id = writing.tokens[static_cast<std::size_t>(way[i])].id;
-        words.push_back((spaced && i > first ? " " : "") + shown_token(context.snapshot.vocabulary, id));
+        words.push_back((i > first ? between : "") + shown_token(context.snapshot.vocabulary, id));
     }
     return words_that_fit(context.theme.fonts.mono, first == 0 ? "" : "…", words, room);
 }

@@ -11,6 +11,7 @@
 #include "app/panels/write/candidate_list.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/states/hidden_words.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/values/next_words.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
@@ -44,15 +45,16 @@ void set_text(PanelContext& context, std::string text) {
     emit_texts(context, std::move(texts), false, "");
 }
 
-/// Positions of the mask tokens in the shown text, as computed.
+/// Positions of the mask tokens in the shown text, as computed. Any id may be one, since nothing says which.
 std::vector<std::int64_t> hidden_positions(const Snapshot& snapshot, const ViewState& view) {
     std::vector<std::int64_t> positions;
     const auto& sequences = snapshot.tokens;
     if (snapshot.state == nullptr || sequences.empty()) return positions;
-    const std::string mask = mask_word(*snapshot.state->setup);
+    const TextConventions& conventions = conventions_of(*snapshot.state->setup);
     const auto& tokens = sequences[static_cast<std::size_t>(std::clamp<std::int64_t>(view.batch, 0, std::ssize(sequences) - 1))];
     for (std::size_t i = 0; i < tokens.size(); ++i)
-        if (!tokens[i].padding && tokens[i].text == mask) positions.push_back(static_cast<std::int64_t>(i));
+        if (!tokens[i].padding && (conventions.ids || tokens[i].text == conventions.mask))
+            positions.push_back(static_cast<std::int64_t>(i));
     return positions;
 }
 
@@ -67,29 +69,35 @@ void select_hidden_word(PanelContext& context) {
 }
 
 /// The words of the shown text.
-std::span<const TextWord> text_words(PanelContext& context, const std::string& mask) {
+std::span<const TextWord> text_words(PanelContext& context, const TextConventions& conventions) {
     FillInState::Words& words = context.view.fill_in.words;
     const std::string& text = words_from(context);
-    if (words.text != text || words.mask != mask || words.model.lock() != context.document.model.shared())
-        words = {text, mask, context.document.model.shared(), words_of(text, mask, special_words(context.document))};
+    if (words.text == text && words.mask == conventions.mask && words.model.lock() == context.document.model.shared()) return words.found;
+    words = {text, conventions.mask, context.document.model.shared(), words_of(text, conventions.mask, conventions.specials)};
+    if (conventions.ids)
+        for (TextWord& word : words.found) word.hidden = true;
     return words.found;
 }
 
-std::string what_it_does(const PanelContext& context, const std::string& mask) {
+std::string what_it_does(const PanelContext& context, const TextConventions& conventions) {
     const std::string reads = "This model does not continue a text: it reads all of it at once, from both sides, ";
     if (!context.snapshot.trace->config.lm_head)
         return reads + "and gives every token a vector. It has no output head, so it predicts nothing.";
-    if (mask.empty()) return reads + "and predicts every token. Its tokenizer has no mask token to hide one with.";
-    return reads + fmt::format("and fills in words hidden by {}. Click a word to hide it, then a suggestion to put it there.", mask);
+    if (conventions.ids)
+        return reads + "and predicts every token. Without a tokenizer, nothing says which id hides one. Click an id to see what the model "
+                       "would put there, then a suggestion to put it there.";
+    if (conventions.mask.empty()) return reads + "and predicts every token. Its tokenizer has no mask token to hide one with.";
+    return reads +
+           fmt::format("and fills in words hidden by {}. Click a word to hide it, then a suggestion to put it there.", conventions.mask);
 }
 
 /// Draws the words of the text as buttons: a click hides a word, or selects one that is hidden.
-void draw_text_words(PanelContext& context, const std::string& mask, std::optional<std::int64_t> shown,
+void draw_text_words(PanelContext& context, const TextConventions& conventions, std::optional<std::int64_t> shown,
                      const std::vector<std::int64_t>& hidden) {
     const Fonts& fonts = context.theme.fonts;
     const Palette& colors = context.theme.colors;
     const std::string& text = words_from(context);
-    const std::span<const TextWord> words = text_words(context, mask);
+    const std::span<const TextWord> words = text_words(context, conventions);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, between = context.px(kBetweenWords);
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -126,7 +134,8 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
         if (word.hidden) ++masks;
         const bool looked_at = position && position == shown;
         ImGui::PushID(static_cast<int>(i));
-        const std::string_view tooltip = word.hidden          ? "A hidden word. Click: see what the model would put there."
+        const std::string_view tooltip = conventions.ids      ? "Click: see what the model would put there."
+                                         : word.hidden        ? "A hidden word. Click: see what the model would put there."
                                          : word.special       ? "A special token of the model. It cannot be hidden."
                                          : words_act(context) ? "Click: hide this word."
                                                               : "A word of the text that is shown; the one asked for cannot be read.";
@@ -140,14 +149,15 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
                                    : colors.line,
                      context.px(6), 0, context.px(looked_at ? 2.5F : 1));
         draw_text_in(list, fonts.mono_body, item.min, item.max, {0.5F, 0.5F},
-                     word.hidden    ? colors.accent
-                     : word.special ? colors.muted
-                                    : colors.text,
+                     conventions.ids ? colors.text
+                     : word.hidden   ? colors.accent
+                     : word.special  ? colors.muted
+                                     : colors.text,
                      elide(fonts.mono_body, shown_word, wide - context.px(6)));
         draw_focus_ring(context.ui(), item, context.px(6));
         if (item.pressed && position) context.view.locked.set(Axis::T, *position);
         if (item.pressed && !word.hidden && !word.special && words_act(context)) {
-            context.view.fill_in.just_hidden = {with_hidden(text, word, mask), masks};
+            context.view.fill_in.just_hidden = {with_hidden(text, word, conventions.mask), masks};
             set_text(context, context.view.fill_in.just_hidden->text);
         }
         x += wide + between;
@@ -157,18 +167,28 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
     ImGui::Dummy({width, y + context.px(kWordHeight) + context.px(14)});
 }
 
+/// The text that is asked for with `piece` in place of one that can be filled in.
+std::string filled_in(PanelContext& context, const TextConventions& conventions, std::size_t which, const std::string& piece) {
+    const std::string& text = context.document.texts[shown_text(context)];
+    if (!conventions.ids) return with_filled_in(text, conventions.mask, which, piece);
+    const std::span<const TextWord> words = text_words(context, conventions);
+    return which < words.size() ? with_hidden(text, words[which], piece) : text;
+}
+
 /// Draws the model's candidates for a hidden word.
-void draw_proposals(PanelContext& context, const std::string& mask, std::int64_t position, std::size_t which) {
+void draw_proposals(PanelContext& context, const TextConventions& conventions, std::int64_t position, std::size_t which) {
     const auto& [colors, fonts, scale] = context.theme;
     section_heading(context.ui(), fmt::format("What fits at position {}", position));
     const auto words = context.ask_latest(facet::NextWords{context.view.batch, {}, position});
     if (!words) return paragraph(context.ui(), fonts.label, colors.muted, words.problem.empty() ? "Computing …" : words.problem);
     WordList list;
     list.drawn = false;
-    list.click = [](const NextWord&) { return std::string("Click: put it in place of the hidden word."); };
+    list.click = [&](const NextWord&) {
+        return std::string(conventions.ids ? "Click: put it there." : "Click: put it in place of the hidden word.");
+    };
     list.choose = [&](const NextWord& word) {
         if (!context.up_to_date || !words_act(context)) return;  // of the text before the last change
-        set_text(context, with_filled_in(context.document.texts[shown_text(context)], mask, which, word.text));
+        set_text(context, filled_in(context, conventions, which, word.text));
     };
     draw_words(context, *words, list);
 }
@@ -188,12 +208,12 @@ std::optional<std::int64_t> hidden_position(const Snapshot& snapshot, const View
 
 void draw_fill_in_view(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string mask = mask_word(context.document);
+    const TextConventions& conventions = conventions_of(context.document);
     draw_text(*ImGui::GetWindowDrawList(), fonts.heading, ImGui::GetCursorScreenPos(), colors.text, "Fill in");
     gap(context.ui(), 44);
-    paragraph(context.ui(), fonts.body, colors.muted, what_it_does(context, mask));
+    paragraph(context.ui(), fonts.body, colors.muted, what_it_does(context, conventions));
     gap(context.ui(), 14);
-    if (!context.snapshot.trace->config.lm_head || mask.empty()) {
+    if (!context.snapshot.trace->config.lm_head || (conventions.mask.empty() && !conventions.ids)) {
         if (button(context.ui(), "Step through it",
                    {.look = ButtonLook::Accent, .width = 150, .notes = {.tooltip = "The Step view: every number on the way."}}))
             context.view.view = View::Step;
@@ -202,9 +222,10 @@ void draw_fill_in_view(PanelContext& context) {
     select_hidden_word(context);
     const std::vector<std::int64_t> hidden = hidden_positions(context.snapshot, context.view);
     const std::optional<std::int64_t> shown = hidden_position(context.snapshot, context.view);
-    draw_text_words(context, mask, shown, hidden);
+    draw_text_words(context, conventions, shown, hidden);
     if (shown)
-        draw_proposals(context, mask, *shown, static_cast<std::size_t>(std::find(hidden.begin(), hidden.end(), *shown) - hidden.begin()));
+        draw_proposals(context, conventions, *shown,
+                       static_cast<std::size_t>(std::find(hidden.begin(), hidden.end(), *shown) - hidden.begin()));
     else paragraph(context.ui(), fonts.label, colors.faint, "Nothing is hidden yet.");
 }
 

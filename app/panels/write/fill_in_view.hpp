@@ -10,7 +10,7 @@ namespace attn::app {
 
 /// Whether the shown model is an encoder.
 bool reads_both_ways(const PanelContext& context);
-/// The position of the selected hidden word: the selected query if it is one, otherwise the first.
+/// The position of the selected hidden word: the selected query if it is one, otherwise the first. In ids, any may be one.
 std::optional<std::int64_t> hidden_position(const Snapshot& snapshot, const ViewState& view);
 
 void draw_fill_in_view(PanelContext& context);

@@ -11,6 +11,7 @@
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/write_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/values/head_rows.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"
@@ -113,8 +114,8 @@ void draw_write_cell(PanelContext& context) {
     const bool earlier = !answer && answer.problem.empty() && view.last != nullptr;
     paragraph(context.ui(), fonts.label, colors.muted,
               earlier  ? fmt::format("The weights of every head for “{}”; those for “{}” are being computed.", view.word, word)
-              : hidden ? fmt::format("The weights of every head for “{}” at position {}: where the heads look for what is hidden there.",
-                                     word, position)
+              : hidden ? fmt::format("The weights of every head for “{}” at position {}: where the heads look for what {} there.", word,
+                                     position, conventions_of(*context.snapshot.state->setup).ids ? "stands" : "is hidden")
                        : fmt::format("The weights of every head for “{}”, the last token so far: they decide what comes next.", word));
     if (!answer.problem.empty()) paragraph(context.ui(), fonts.label, colors.bad, answer.problem);
     if (view.last == nullptr || !answer.problem.empty()) return;

@@ -7,6 +7,7 @@
 
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/emit.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
 
@@ -92,20 +93,18 @@ void write_otherwise(PanelContext& context) {
 
 bool can_answer_from_start(const PanelContext& context) {
     return can_write(context) && context.snapshot.trace->config.architecture == Architecture::EncoderDecoder &&
-           context.document.texts[static_cast<std::size_t>(shown_sequence(context))] != answer_beginning(context.document);
+           context.document.texts[static_cast<std::size_t>(shown_sequence(context))] != conventions_of(context.document).answer_begins;
 }
 
 void answer_from_start(PanelContext& context) {
     command::SetTexts change{context.document.texts, context.document.source_texts};
-    change.texts[static_cast<std::size_t>(shown_sequence(context))] = answer_beginning(context.document);
+    change.texts[static_cast<std::size_t>(shown_sequence(context))] = conventions_of(context.document).answer_begins;
     const std::string step = one_step(context);
     context.commands.push_back({std::move(change), step});
     write_on(context, step);
 }
 
-bool ends_text(const PanelContext& context, std::int32_t id) {
-    return context.document.model != nullptr && context.document.model->is_end(id);
-}
+bool ends_text(const PanelContext& context, std::int32_t id) { return conventions_of(context.document).is_end(id); }
 
 void write_word(PanelContext& context, const NextWord& word) {
     context.commands.push_back({command::WriteToken{shown_sequence(context), word.id, word.predicted, word.chance}, ""});

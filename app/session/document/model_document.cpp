@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/session/states/model_tokens.hpp"
 #include "engine/families/family.hpp"
 #include "engine/families/model_folder.hpp"
 
@@ -15,7 +14,7 @@ namespace attn::app {
 namespace {
 
 bool fits(const OpenedModel& model, std::string_view text) {
-    return static_cast<std::int64_t>(model.tokenizer().encode(text).size()) <= model.config().longest_text();
+    return static_cast<std::int64_t>(model.text().encode(text, true).size()) <= model.config().longest_text();
 }
 
 /// A text for a model that reads ids: the first of them.
@@ -29,13 +28,13 @@ std::string first_ids(const OpenedModel& model) {
 
 /// The first of our example sentences that fits into the model's context. Most models continue it; an encoder fills in its hidden word.
 std::string text_for(const OpenedModel& model) {
-    if (model.reads_ids()) return first_ids(model);
+    if (model.text().conventions().ids) return first_ids(model);
     std::vector<std::string> texts = {"When Anna and Ben came home, Ben gave the keys to Anna. When Anna and Ben came home, Ben gave",
                                       "The cat sat on the mat and the cat"};
     const Config& config = model.config();
-    if (const auto mask = mask_token(model); mask && config.architecture == Architecture::Encoder && config.lm_head)
-        texts = {fmt::format("When Anna and Ben came home, Ben gave the keys to {}.", mask->content),
-                 fmt::format("The cat sat on the {}.", mask->content)};
+    if (const std::string& mask = model.text().conventions().mask;
+        !mask.empty() && config.architecture == Architecture::Encoder && config.lm_head)
+        texts = {fmt::format("When Anna and Ben came home, Ben gave the keys to {}.", mask), fmt::format("The cat sat on the {}.", mask)};
     for (const std::string& text : texts)
         if (fits(model, text)) return text;
     return "a";
@@ -45,7 +44,7 @@ void set_both_texts(Document& document, const OpenedModel& model) {
     const Family& family = *model.folder().family;
     document.source_texts = document.texts;
     const bool knows_example =
-        !model.reads_ids() && !family.example_source.empty() && model.folder().model_type == family.model_types.front();
+        !model.text().conventions().ids && !family.example_source.empty() && model.folder().model_type == family.model_types.front();
     if (!knows_example || !fits(model, family.example_source) || !fits(model, family.example_target)) return;
     document.source_texts = {std::string(family.example_source)};
     document.texts = {std::string(family.example_target)};

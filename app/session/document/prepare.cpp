@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "app/session/document/document_error.hpp"
-#include "app/session/states/model_tokens.hpp"
+#include "app/session/values/part_looked_at.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/text_rules.hpp"
@@ -23,6 +25,8 @@ namespace attn::app {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
+/// It fills up shorter texts. No number depends on it.
+constexpr std::int32_t kPadId = 0;
 
 bool has_source(const Setup& setup) { return setup.config.architecture == Architecture::EncoderDecoder; }
 
@@ -32,7 +36,7 @@ void expect_at_most(std::size_t limit, std::size_t bytes, const char* what) {
                         Field::Texts);
 }
 
-const Tokenizer& tokenizer_of(const Setup& setup, KeptTokenizer& kept) {
+std::shared_ptr<const TextModel> text_model_for(const Setup& setup, KeptTokenizer& kept) {
     try {
         return kept.of(setup);
     } catch (const ConfigError& error) {
@@ -47,26 +51,35 @@ struct Encoded {
     std::int64_t longest = 0;
 };
 
-/// Only a fixed vocabulary can lack a symbol. It is refused, since a trained model has learned nothing about it.
-std::vector<TextToken> known_symbols(const Tokenizer& tokenizer, const std::string& text, Field field) {
-    std::vector<TextToken> tokens;
-    std::string unknown;
-    try {
-        tokens = tokenizer.encode(text);
-    } catch (const ConfigError& error) {
-        throw DocumentError(error.what(), field);
-    }
+/// Only a fixed vocabulary of symbols can lack one. It is refused, since a trained model has learned nothing about it.
+void expect_known_symbols(const TextModel& model, const std::string& text, std::span<const TextToken> tokens, Field field) {
+    if (model.conventions().pieces) return;
     for (const TextToken& token : tokens) {
         if (!token.unknown) continue;
         throw DocumentError(fmt::format("\"{}\" (byte {} of the text) is not among the {} symbols that the model was trained on",
-                                        escaped(text.substr(token.begin, token.end - token.begin)), token.begin, tokenizer.size()),
+                                        escaped(text.substr(token.begin, token.end - token.begin)), token.begin, model.vocabulary().size()),
                             field);
     }
-    return tokens;
+}
+
+/// Tokenizes all texts of one stack.
+Encoded encode_all(const TextModel& model, const std::vector<std::string>& texts, Reader reader, Field field) {
+    Encoded encoded{texts, {}, 0};
+    for (const std::string& text : texts) {
+        auto& tokens = encoded.sequences.emplace_back();
+        try {
+            tokens = model.tokens_of(text, reader);
+        } catch (const ConfigError& error) {
+            throw DocumentError(error.what(), field);
+        }
+        expect_known_symbols(model, text, tokens, field);
+        encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
+    }
+    return encoded;
 }
 
 /// Generated tokens follow their text unchanged, without re-tokenizing.
-void append_written(Encoded& encoded, const Written& written, std::int64_t vocabulary) {
+void append_written(Encoded& encoded, const Written& written, std::size_t vocabulary) {
     if (written.ids.empty()) return;
     if (written.sequence < 0 || written.sequence >= static_cast<std::int64_t>(encoded.sequences.size()))
         throw DocumentError(
@@ -74,70 +87,23 @@ void append_written(Encoded& encoded, const Written& written, std::int64_t vocab
             Field::Texts);
     auto& tokens = encoded.sequences[static_cast<std::size_t>(written.sequence)];
     for (const std::int32_t id : written.ids) {
-        if (id < 0 || id >= vocabulary)
+        if (id < 0 || static_cast<std::size_t>(id) >= vocabulary)
             throw DocumentError(fmt::format("a written token has id {}, but the model has only {} ids", id, vocabulary), Field::Texts);
         tokens.push_back({id, false, false, 0, 0});
     }
     encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
 }
 
-/// Generated tokens have no place in the typed text, so their chips show the vocabulary's text.
-void show_written(const Encoded& text, const Written& written, const SharedWords& vocabulary, std::vector<std::vector<Token>>& chips) {
-    if (written.ids.empty()) return;
-    const auto b = static_cast<std::size_t>(written.sequence);
-    const std::size_t first = text.sequences[b].size() - written.ids.size();
-    for (std::size_t i = 0; i < written.ids.size(); ++i) chips[b][first + i].text = vocabulary.at(static_cast<std::size_t>(written.ids[i]));
-}
-
-/// Tokenizes all texts of one stack. In an encoder-decoder, decoder texts begin with the decoder start token.
-Encoded encode_all_for(const OpenedModel& model, const std::vector<std::string>& texts, Field field) {
-    const bool writes = model.config().architecture == Architecture::EncoderDecoder && field == Field::Texts;
-    const Reader reader = writes ? Reader::Decoder : Reader::Model;
-    Encoded encoded{texts, {}, 0};
-    try {
-        for (const std::string& text : texts) {
-            const auto& tokens = encoded.sequences.emplace_back(tokens_for(model, text, reader));
-            encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
-        }
-    } catch (const ConfigError& error) {
-        throw DocumentError(error.what(), field);
-    }
-    return encoded;
-}
-
-/// Shows the model's own pieces: part of a character, "##ing", or a token added by the template.
-void show_pieces(const std::vector<std::string>& vocabulary, const Encoded& text, std::vector<std::vector<Token>>& chips) {
-    for (std::size_t b = 0; b < text.sequences.size(); ++b)
-        for (std::size_t t = 0; t < text.sequences[b].size(); ++t)
-            chips[b][t].text = vocabulary.at(static_cast<std::size_t>(text.sequences[b][t].id));
-}
-
-/// Every decoder text needs an encoder text.
-void expect_as_many_sources(const Encoded& encoded, const Setup& setup) {
-    if (encoded.texts.size() == setup.texts.size()) return;
+/// The texts that the encoder of an encoder-decoder reads.
+Encoded encode_source(const TextModel& model, const Setup& setup) {
+    static const std::vector<std::string> kNoTexts;
+    if (!has_source(setup)) return {kNoTexts, {}, 0};
+    Encoded encoded = encode_all(model, setup.source_texts, Reader::Model, Field::SourceTexts);
+    if (encoded.longest == 0) throw DocumentError("type some text for the encoder", Field::SourceTexts);
+    if (encoded.texts.size() == setup.texts.size()) return encoded;
     throw DocumentError(fmt::format("the encoder has {} text{}, the decoder {}: every text needs both", encoded.texts.size(),
                                     encoded.texts.size() == 1 ? "" : "s", setup.texts.size()),
                         Field::SourceTexts);
-}
-
-Encoded encode(const Tokenizer& tokenizer, const std::vector<std::string>& texts, Field field, const char* when_empty) {
-    Encoded encoded{texts, {}, 0};
-    for (const std::string& text : texts) {
-        const auto& tokens = encoded.sequences.emplace_back(known_symbols(tokenizer, text, field));
-        encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
-    }
-    if (encoded.longest == 0) throw DocumentError(when_empty, field);
-    return encoded;
-}
-
-Encoded encode_source(const Tokenizer& tokenizer, const Setup& setup) {
-    if (!has_source(setup)) {
-        static const std::vector<std::string> kNoTexts;
-        return {kNoTexts, {}, 0};
-    }
-    Encoded encoded = encode(tokenizer, setup.source_texts, Field::SourceTexts, "type some text for the encoder");
-    expect_as_many_sources(encoded, setup);
-    return encoded;
 }
 
 // Powers of two, so that typing one more word rarely changes the model.
@@ -147,22 +113,20 @@ std::int64_t derived_context(std::int64_t longest) {
     return context;
 }
 
-void expect_to_fit(const Config& config, std::int64_t longest, const char* remedy) {
-    if (longest <= config.longest_text()) return;
-    throw DocumentError(fmt::format("the text has {} tokens, but the context length is {}: {}", longest, config.longest_text(), remedy),
-                        Field::ContextLength);
-}
-
-Config derived_config(const Setup& setup, std::int64_t vocab_size, std::int64_t longest) {
+/// With the sizes that follow from the texts, if it is one of ours.
+Config config_for(const Setup& setup, std::size_t vocabulary, std::int64_t longest) {
     Config config = setup.config;
-    config.vocab_size = vocab_size;
+    config.vocab_size = static_cast<std::int64_t>(vocabulary);
     if (config.context_length == 0) config.context_length = derived_context(longest);
     try {
         validate(config);
     } catch (const ConfigError& error) {
         throw DocumentError(error.what(), field_at_fault(config));
     }
-    expect_to_fit(config, longest, "shorten the text");
+    if (longest > config.longest_text())
+        throw DocumentError(
+            fmt::format("the text has {} tokens, but the context length is {}: shorten the text", longest, config.longest_text()),
+            Field::ContextLength);
     return config;
 }
 
@@ -193,14 +157,19 @@ void measure(Prepared& prepared, const Encoded& text, const Encoded& source, con
     }
 }
 
-std::vector<std::vector<Token>> chips_of(const Encoded& encoded, std::int32_t pad_id) {
+/// Symbols appear as typed, pieces as in the vocabulary: part of a character, "##ing". So do tokens that have no place in the typed text:
+/// generated ones, and those that a template adds.
+std::vector<std::vector<Token>> chips_of(const TextModel& model, const Encoded& encoded) {
     std::vector<std::vector<Token>> chips;
     for (std::size_t b = 0; b < encoded.sequences.size(); ++b) {
         std::vector<Token>& row = chips.emplace_back();
         for (const TextToken& token : encoded.sequences[b]) {
-            row.push_back({encoded.texts[b].substr(token.begin, token.end - token.begin), token.id, false, token.unknown});
+            const bool typed = !model.conventions().pieces && token.begin < token.end;
+            row.push_back({typed ? encoded.texts[b].substr(token.begin, token.end - token.begin)
+                                 : model.vocabulary().at(static_cast<std::size_t>(token.id)),
+                           token.id, false, token.unknown});
         }
-        row.resize(static_cast<std::size_t>(encoded.longest), Token{"<pad>", pad_id, true, false});
+        row.resize(static_cast<std::size_t>(encoded.longest), Token{"<pad>", kPadId, true, false});
     }
     return chips;
 }
@@ -237,57 +206,25 @@ void expect_short_texts(const Setup& setup) {
     expect_at_most(kVocabularyTextLimitBytes, bytes_of(setup.vocabulary_texts), "texts of the vocabulary are");
 }
 
-namespace {
-
-Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_mib) {
-    static const std::vector<std::string> kNoTexts;
-    Encoded text = encode_all_for(model, setup.texts, Field::Texts);
-    append_written(text, setup.written, model.config().vocab_size);
-    if (text.longest == 0) throw DocumentError("type some text", Field::Texts);
-    const bool reads = model.config().architecture == Architecture::EncoderDecoder;
-    const Encoded source = encode_all_for(model, reads ? setup.source_texts : kNoTexts, Field::SourceTexts);
-    if (reads) expect_as_many_sources(source, setup);
-    if (reads && source.longest == 0) throw DocumentError("type some text for the encoder", Field::SourceTexts);
-    Prepared prepared;
-    prepared.config = model.config();
-    expect_to_fit(prepared.config, std::max(text.longest, source.longest), "shorten the text");
-    prepared.tokens = make_batch(text.sequences, 0);
-    prepared.tokens.segments = segments_for(model, prepared.tokens);
-    measure(prepared, text, source, setup.forward, setup.model != nullptr, room_mib);
-    prepared.chips = chips_of(text, 0);
-    show_pieces(model.vocabulary(), text, prepared.chips);
-    if (reads) {
-        prepared.source = make_batch(source.sequences, 0);
-        prepared.source_chips = chips_of(source, 0);
-        show_pieces(model.vocabulary(), source, prepared.source_chips);
-    }
-    prepared.vocabulary = model.vocabulary();
-    return prepared;
-}
-
-}  // namespace
-
 Prepared prepare(const Setup& setup, double room_mib, KeptTokenizer* kept) {
     expect_short_texts(setup);
-    if (setup.model != nullptr) return prepare_for(*setup.model, setup, room_mib);
     KeptTokenizer own;
-    const Tokenizer& tokenizer = tokenizer_of(setup, kept != nullptr ? *kept : own);
-    Encoded text = encode(tokenizer, setup.texts, Field::Texts, "type some text");
-    append_written(text, setup.written, tokenizer.size());
-    const Encoded source = encode_source(tokenizer, setup);
+    const std::shared_ptr<const TextModel> model = text_model_for(setup, kept != nullptr ? *kept : own);
+    Encoded text = encode_all(*model, setup.texts, has_source(setup) ? Reader::Decoder : Reader::Model, Field::Texts);
+    append_written(text, setup.written, model->vocabulary().size());
+    if (text.longest == 0) throw DocumentError("type some text", Field::Texts);
+    const Encoded source = encode_source(*model, setup);
 
     Prepared prepared;
-    prepared.config = derived_config(setup, tokenizer.size(), std::max(text.longest, source.longest));
-    prepared.tokens = make_batch(text.sequences, tokenizer.pad_id());
-    measure(prepared, text, source, setup.forward, setup.model != nullptr, room_mib);
-    prepared.chips = chips_of(text, tokenizer.pad_id());
-    if (tokenizer.kind() == TokenizerKind::Bpe) show_pieces(tokenizer.vocabulary(), text, prepared.chips);
-    if (has_source(setup)) {
-        prepared.source = make_batch(source.sequences, tokenizer.pad_id());
-        prepared.source_chips = chips_of(source, tokenizer.pad_id());
-    }
-    prepared.vocabulary = tokenizer.vocabulary();
-    show_written(text, setup.written, prepared.vocabulary, prepared.chips);
+    prepared.vocabulary = model->vocabulary();
+    prepared.config = config_for(setup, model->vocabulary().size(), std::max(text.longest, source.longest));
+    prepared.tokens = make_batch(text.sequences, kPadId);
+    prepared.tokens.segments = model->segments_of(prepared.tokens);
+    const bool mapped = setup.model != nullptr;  // its parameters are read from a file
+    measure(prepared, text, source, setup.forward, mapped, room_mib);
+    if (has_source(setup)) prepared.source = make_batch(source.sequences, kPadId);
+    prepared.chips = chips_of(*model, text);
+    prepared.source_chips = chips_of(*model, source);
     return prepared;
 }
 
@@ -316,8 +253,9 @@ bool can_prepare(const Setup& setup, double room_mib) {
 }
 
 SharedWords vocabulary_of(const Setup& setup) {
+    if (!setup.model && !setup.vocabulary.empty()) return setup.vocabulary;  // which takes no tokenizer
     KeptTokenizer own;
-    return setup.vocabulary.empty() ? tokenizer_of(setup, own).vocabulary() : setup.vocabulary;
+    return text_model_for(setup, own)->vocabulary();
 }
 
 TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions, bool in_rows) {

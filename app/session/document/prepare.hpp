@@ -59,7 +59,7 @@ Prepared prepare(const Setup& setup, double room_mib = default_memory_budget_mib
 /// Whether prepare() accepts the setup.
 bool can_prepare(const Setup& setup, double room_mib);
 
-/// The text of every id of one of our own tokenizers. Throws DocumentError as prepare() does.
+/// The text of every id. Throws DocumentError as prepare() does.
 SharedWords vocabulary_of(const Setup& setup);
 
 /// Throws DocumentError as prepare(), and if a part of the model, with its attention maps, exceeds `room_mib`, because every stage of a

@@ -8,6 +8,7 @@
 
 #include "app/session/document/document.hpp"
 #include "app/session/document/prepare.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -125,20 +126,13 @@ void keep_written(Document& document, const Document& before) {
     document.written = {};
 }
 
-namespace {
-
-/// Whether tokens are written with spaces between them: words, and the ids of a model without a tokenizer.
-bool is_spaced(const Setup& setup) { return setup.model != nullptr ? setup.model->reads_ids() : setup.tokenizer == TokenizerKind::Word; }
-
-}  // namespace
-
 std::string written_text(const Setup& setup, const std::vector<std::int32_t>& ids) {
     if (ids.empty()) return "";
-    const SharedWords vocabulary = setup.model != nullptr ? setup.model->vocabulary() : vocabulary_of(setup);
-    const bool spaced = is_spaced(setup);
+    const SharedWords vocabulary = vocabulary_of(setup);
+    const std::string_view between = conventions_of(setup).between;
     std::string text;
     for (const std::int32_t id : ids) {
-        if (spaced && !text.empty()) text += ' ';
+        if (!text.empty()) text += between;
         if (const auto at = static_cast<std::size_t>(id); at < vocabulary.size()) text += vocabulary[at];
     }
     return valid_utf8(std::move(text));
@@ -148,7 +142,8 @@ std::vector<std::string> whole_texts(const Setup& setup) {
     std::vector<std::string> texts = setup.texts;
     if (setup.written.ids.empty()) return texts;
     std::string& text = texts.at(static_cast<std::size_t>(setup.written.sequence));
-    text += (is_spaced(setup) && !text.empty() ? " " : "") + written_text(setup, setup.written.ids);
+    if (!text.empty()) text += conventions_of(setup).between;
+    text += written_text(setup, setup.written.ids);
     return texts;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "app/session/states/hidden_words.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 
 namespace attn::app {
 namespace {
@@ -45,7 +46,7 @@ std::vector<std::uint8_t> asked_positions(TaskKind task, std::span<const Token> 
 std::vector<std::uint8_t> asked_positions(const State& state, std::span<const std::vector<Token>> texts, std::size_t length) {
     std::vector<std::uint8_t> all;
     if (state.setup->config.architecture == Architecture::Encoder) {
-        all = shown_positions(*state.setup, texts);
+        all = shown_positions(conventions_of(*state.setup).mask, texts);
         const bool every = std::find(all.begin(), all.end(), 0) == all.end();
         return every || all.size() != texts.size() * length ? std::vector<std::uint8_t>() : all;
     }
@@ -63,7 +64,7 @@ std::vector<std::uint8_t> asked_positions(const State& state, std::span<const st
 
 std::vector<std::uint8_t> shown_here(const Snapshot& snapshot) {
     if (snapshot.trace->config.architecture != Architecture::Encoder) return {};
-    std::vector<std::uint8_t> shown = shown_positions(*snapshot.state->setup, snapshot.tokens);
+    std::vector<std::uint8_t> shown = shown_positions(conventions_of(*snapshot.state->setup).mask, snapshot.tokens);
     if (shown.size() != snapshot.trace->tokens.ids.size()) shown.clear();
     return shown;
 }

@@ -12,7 +12,7 @@
 namespace attn::app {
 
 void FilesBehind::require_intact() const {
-    if (snapshot.state != nullptr && snapshot.state->setup->model != nullptr) snapshot.state->setup->model->require_intact();
+    if (snapshot.state != nullptr) snapshot.state->setup->model.require_intact();
 }
 
 std::shared_ptr<const Trace<float>> complete_trace(const Snapshot& snapshot, const std::stop_token& stop) {

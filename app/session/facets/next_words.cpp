@@ -4,6 +4,7 @@
 
 #include "app/session/facets/ask.hpp"
 #include "app/session/facets/work.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/values/snapshot.hpp"
 #include "engine/model/logit_lens.hpp"
 #include "engine/tensor/error.hpp"
@@ -51,7 +52,7 @@ NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const Samp
     if (length == 0) throw Error("there is no word to continue from");
     if (position && (*position < 0 || *position >= length)) throw Error("there is no word at this position");
     const std::vector<float> logits = logits_at(trace, row, position.value_or(length - 1));
-    const bool special = snapshot.state != nullptr && snapshot.state->setup->model == nullptr && snapshot.state->setup->special_tokens;
+    const std::int32_t first_word = snapshot.state == nullptr ? 0 : conventions_of(*snapshot.state->setup).first_word;
     const Candidates candidates = candidates_of(logits, sampling, kMostNextWords + 2);
     NextWords words;
     words.rest = 1;
@@ -59,7 +60,7 @@ NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const Samp
     words.kept_share = candidates.kept_share;
     words.first_cut = candidates.first_cut;
     for (const Candidate& candidate : candidates.likeliest) {
-        if (special && candidate.id < 2) continue;
+        if (candidate.id < first_word) continue;
         if (words.likeliest.size() == kMostNextWords) break;
         const auto id = static_cast<std::size_t>(candidate.id);
         words.likeliest.push_back({candidate.id, id < snapshot.vocabulary.size() ? snapshot.vocabulary[id] : "", candidate.heated,

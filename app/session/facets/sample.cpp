@@ -2,6 +2,7 @@
 
 #include "app/session/facets/ask.hpp"
 #include "app/session/facets/work.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/trace/trace.hpp"
 
@@ -23,12 +24,10 @@ Job<Sample> facet::Sample::make(const Sample& wanted, Ask& ask) {
         expect_to_write_on(*pass->trace);
         app::Sample sample;
         sample.trained_step = pass->trained_step;
-        const Setup& setup = *pass->state->setup;
-        const bool spaced = setup.model == nullptr && setup.tokenizer == TokenizerKind::Word;
+        const std::string_view between = conventions_of(*pass->state->setup).between;
         for (const std::int32_t id : work.engine.sample(*pass->trace, wanted.sampling, work.stop)) {
             const std::string& symbol = pass->vocabulary.at(static_cast<std::size_t>(id));
-            if (spaced) sample.text += ' ';
-            sample.text += symbol;
+            sample.text.append(between).append(symbol);
             sample.tokens.push_back({symbol, id, false, false});
         }
         return sample;

@@ -472,14 +472,13 @@ ReadText text_of(const Setup& setup, const TextOfState& which) {
     const std::vector<std::string>& texts = which.source ? setup.source_texts : setup.texts;
     if (texts.empty()) throw Error("this model has no source text");
     const auto place = std::clamp<std::int64_t>(which.sequence, 0, static_cast<std::int64_t>(texts.size()) - 1);
-    const bool decoder = setup.model != nullptr && setup.config.architecture == Architecture::EncoderDecoder && !which.source;
+    const bool decoder = conventions_of(setup).decoder_start && !which.source;
     return {texts[static_cast<std::size_t>(place)], decoder ? Reader::Decoder : Reader::Model};
 }
 
 std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTokenizer& kept) {
-    if (setup.model != nullptr) return {setup.model.shared(), &setup.model->tokenizer()};
-    if (setup.tokenizer != TokenizerKind::Bpe) throw Error("characters, words and bytes are found in one step");
-    return kept.of(setup).pieces();
+    if (!conventions_of(setup).pieces) throw Error("characters, words and bytes are found in one step");
+    return kept.of(setup)->pieces();
 }
 
 TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text, bool special) {

@@ -18,7 +18,7 @@ constexpr double kOneThreadMiB = 16;
 constexpr int kMostThreads = 4;
 
 void expect_intact_model(const StateRef& state) {
-    if (state != nullptr && state->setup->model != nullptr) state->setup->model->require_intact();
+    if (state != nullptr) state->setup->model.require_intact();
 }
 
 void expect_intact_models(const Request& request, const Asked& asked) {

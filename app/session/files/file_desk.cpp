@@ -19,6 +19,7 @@
 #include "app/session/files/settings.hpp"
 #include "app/session/files/stage_snippet.hpp"
 #include "app/session/files/tensor_export.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/threads/scarce_memory.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/folder.hpp"
@@ -138,11 +139,6 @@ std::optional<KeptWork> with_its_runs(const ReadableFile& file) {
     return work;
 }
 
-/// About how its model reads a text.
-std::vector<std::string> assumptions_of(const Document& document) {
-    return document.model == nullptr ? std::vector<std::string>() : document.model->tokenizer().notes();
-}
-
 }  // namespace
 
 FileDesk::FileDesk(std::function<void()> wake) : wake_(std::move(wake)), worker_(reports()), exports_(reports()) {}
@@ -258,13 +254,13 @@ void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opene
     switch (file.kind) {
     case FileKind::Document: {
         const std::string opened_it = and_left_out("Opened " + shown(path) + ".", file.moved);
-        tell(and_left_out(and_left_out(opened_it, file.left_out), assumptions_of(*file.document)), !file.left_out.empty());
+        tell(and_left_out(and_left_out(opened_it, file.left_out), conventions_of(*file.document).notes), !file.left_out.empty());
         send_on(command::OpenDocument{std::move(*file.document), false, whole});
         break;
     }
     case FileKind::Model:
         tell(and_left_out(fmt::format("Opened {}, a {} model.", shown(file.path), file.document->model->family()),
-                          assumptions_of(*file.document)),
+                          conventions_of(*file.document).notes),
              false);
         remember(state_.recent_models, whole);
         send_on(command::OpenDocument{std::move(*file.document), true, ""});

@@ -1,12 +1,8 @@
 #include "app/session/states/hidden_words.hpp"
 
 #include <algorithm>
-#include <optional>
 
-#include "app/session/states/model_tokens.hpp"
-#include "app/session/states/state.hpp"
 #include "app/session/states/token.hpp"
-#include "engine/train/run_settings.hpp"
 
 namespace attn::app {
 namespace {
@@ -22,23 +18,7 @@ bool is_word_byte(char c) {
 
 }  // namespace
 
-std::string mask_word(const Setup& setup) {
-    if (setup.model == nullptr) return kBlank;
-    const std::optional<AddedToken> mask = mask_token(*setup.model);
-    return mask ? mask->content : "";
-}
-
-std::vector<std::string> special_words(const Setup& setup) {
-    std::vector<std::string> words;
-    if (setup.model == nullptr) return words;
-    const std::string mask = mask_word(setup);
-    for (const AddedToken& token : setup.model->tokenizer().added_tokens())
-        if (token.special && !token.content.empty() && token.content != mask) words.push_back(token.content);
-    return words;
-}
-
-std::vector<std::uint8_t> shown_positions(const Setup& setup, std::span<const std::vector<Token>> texts) {
-    const std::string mask = mask_word(setup);
+std::vector<std::uint8_t> shown_positions(std::string_view mask, std::span<const std::vector<Token>> texts) {
     std::size_t length = 0;
     for (const std::vector<Token>& text : texts) length = std::max(length, text.size());
     std::vector<std::uint8_t> shown(texts.size() * length, 0);

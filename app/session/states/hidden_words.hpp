@@ -10,16 +10,10 @@
 
 namespace attn::app {
 
-struct Setup;
 struct Token;
 
-/// The model's mask token as typed in a text; "" if it has none.
-std::string mask_word(const Setup& setup);
-/// The model's other special tokens as typed in a text, such as "[SEP]".
-std::vector<std::string> special_words(const Setup& setup);
-
-/// [B,T], as long as the longest of the `texts`: 1 where a token is shown, 0 where it is hidden or padding.
-std::vector<std::uint8_t> shown_positions(const Setup& setup, std::span<const std::vector<Token>> texts);
+/// [B,T], as long as the longest of the `texts`: 1 where a token is shown, 0 where it is hidden by `mask` or padding.
+std::vector<std::uint8_t> shown_positions(std::string_view mask, std::span<const std::vector<Token>> texts);
 
 /// A word of a text: bytes [begin, end), without surrounding punctuation.
 struct TextWord {

@@ -1,21 +1,29 @@
 #pragma once
-/// A cached tokenizer for setups without a published model: building one takes longer than everything else a keystroke triggers.
+/// How one speaks to the model of a setup, whether it is published or our own: the only place that asks which.
 
-#include <optional>
+#include <memory>
 
 #include "app/session/states/state.hpp"
-#include "engine/tokenizer/tokenizer.hpp"
+#include "app/session/states/text_model.hpp"
 
 namespace attn::app {
 
-/// Not thread-safe.
+/// Takes no time, unlike KeptTokenizer.
+const TextConventions& conventions_of(const Setup& setup);
+
+/// Whether an id stands for the same token in both, as far as that is known without building a vocabulary.
+bool same_ids(const Setup& a, const Setup& b);
+
+/// Keeps the tokenizer of our own models: building one takes longer than everything else a keystroke triggers. Not thread-safe.
 class KeptTokenizer {
 public:
-    /// The reference is valid until the next call. Throws ConfigError as Tokenizer does.
-    const Tokenizer& of(const Setup& setup);
+    /// Throws ConfigError as Tokenizer does.
+    std::shared_ptr<const TextModel> of(const Setup& setup);
 
 private:
-    std::optional<Tokenizer> tokenizer_;
+    std::shared_ptr<const TextModel> own_;  ///< null: none yet
+    TokenizerKind kind_ = TokenizerKind::Word;
+    bool special_tokens_ = true;
 };
 
 }  // namespace attn::app

@@ -64,6 +64,10 @@ const OpenedModel& ModelRef::operator*() const {
     return *held_;
 }
 
+void ModelRef::require_intact() const {
+    if (identity_ != nullptr) (**this).require_intact();
+}
+
 ModelRef ModelRef::released() const {
     ModelRef ref = *this;
     ref.held_ = nullptr;

@@ -51,6 +51,8 @@ public:
     const std::shared_ptr<const ModelIdentity>& identity() const { return identity_; }
     explicit operator bool() const { return identity_ != nullptr; }
     bool held() const { return held_ != nullptr; }
+    /// See OpenedModel::require_intact(); without a model there is no file that could change.
+    void require_intact() const;
     ModelRef released() const;
     /// Held again if the model happens to be open; otherwise as it is.
     ModelRef held_if_open() const;

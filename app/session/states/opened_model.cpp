@@ -1,23 +1,22 @@
 #include "app/session/states/opened_model.hpp"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "engine/families/model_folder.hpp"
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/ollama_store.hpp"
-#include "engine/tokenizer/id_tokenizer.hpp"
 #include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 namespace {
 
-std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t count) {
-    std::vector<std::string> texts;
-    texts.reserve(static_cast<std::size_t>(count));
-    for (std::int64_t id = 0; id < count; ++id) texts.push_back(tokenizer.token_bytes(id));
-    return texts;
+std::unique_ptr<const TextModel> text_in(const ModelFolder& folder) {
+    TextConventions conventions;
+    if (folder.config.architecture == Architecture::EncoderDecoder) conventions.decoder_start = folder.decoder_start;
+    conventions.ends = folder.ends;
+    conventions.pairs = folder.config.num_segments > 1;
+    return std::make_unique<const TextModel>(folder.tokenizer, folder.config.vocab_size, std::move(conventions));
 }
 
 }  // namespace
@@ -78,8 +77,7 @@ OpenedModel::OpenedModel(const std::filesystem::path& path) : path_(place_of(pat
     folder_ = std::make_unique<const ModelFolder>(open_model_folder(path));
     if (files != marks_of_small_files(path_))
         throw FileError(FileFault::Io, escaped(path_.native(), 0), "", "was changed while it was being opened");
-    tokenizer_ = reads_ids() ? id_tokenizer(folder_->config.vocab_size) : folder_->tokenizer;
-    vocabulary_ = texts_of(*tokenizer_, folder_->config.vocab_size);
+    text_ = text_in(*folder_);
     if (std::string name = ollama_name(path_); !name.empty()) name_ = std::move(name);
     for (FileMark& mark : folder_->weights->marks()) files.push_back(std::move(mark));
     identity_ = std::make_shared<const ModelIdentity>(ModelIdentity{path_, name_, mark_of_tensors(*folder_), std::move(files)});
@@ -96,17 +94,9 @@ std::string_view OpenedModel::family() const { return folder_->family->name; }
 
 const Config& OpenedModel::config() const { return folder_->config; }
 
-bool OpenedModel::reads_ids() const { return folder_->tokenizer == nullptr; }
-
-std::int32_t OpenedModel::decoder_start() const { return folder_->decoder_start; }
-
-const std::vector<std::int32_t>& OpenedModel::ends() const { return folder_->ends; }
-
 const std::vector<std::string>& OpenedModel::assumed() const { return folder_->assumed; }
 
 const std::vector<std::string>& OpenedModel::notes() const { return folder_->notes; }
-
-bool OpenedModel::is_end(std::int32_t id) const { return std::binary_search(ends().begin(), ends().end(), id); }
 
 std::shared_ptr<const Parameters<float>> OpenedModel::parameters() const {
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,6 @@
 #pragma once
 /// A published model opened from a folder or a GGUF file, shared by all states that use it.
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -9,9 +8,8 @@
 #include <vector>
 
 #include "app/session/states/model_identity.hpp"
-#include "app/session/states/shared_words.hpp"
+#include "app/session/states/text_model.hpp"
 #include "engine/plan/config.hpp"
-#include "engine/tokenizer/model_tokenizer.hpp"
 
 namespace attn {
 struct ModelFolder;
@@ -41,20 +39,11 @@ public:
     /// The family's display name, such as "GPT-2".
     std::string_view family() const;
     const Config& config() const;
-    const ModelTokenizer& tokenizer() const { return *tokenizer_; }
-    /// Whether it has no tokenizer of its own, so that its texts are ids (see id_tokenizer()).
-    bool reads_ids() const;
-    /// Encoder-decoders only: the token that starts every decoder text.
-    std::int32_t decoder_start() const;
-    /// The tokens that end a generated text.
-    const std::vector<std::int32_t>& ends() const;
-    bool is_end(std::int32_t id) const;
+    const TextModel& text() const { return *text_; }
     /// Settings missing in the file and filled in from published models of the same family.
     const std::vector<std::string>& assumed() const;
     /// Oddities that do no harm, one sentence each.
     const std::vector<std::string>& notes() const;
-    /// The text of every id, as bytes: " the", or part of a UTF-8 character.
-    const SharedWords& vocabulary() const { return vocabulary_; }
     /// Loaded on first use; weights stay memory-mapped where their format allows. Throws FileError.
     std::shared_ptr<const Parameters<float>> parameters() const;
     /// The opened folder: family, tensors, weights.
@@ -68,9 +57,8 @@ private:
     std::filesystem::path path_;
     std::string name_ = model_name(path_);
     std::unique_ptr<const ModelFolder> folder_;
-    std::shared_ptr<const ModelTokenizer> tokenizer_;
+    std::unique_ptr<const TextModel> text_;
     std::shared_ptr<const ModelIdentity> identity_;
-    SharedWords vocabulary_;
     mutable std::mutex mutex_;  // guards parameters_
     mutable std::shared_ptr<const Parameters<float>> parameters_;
 };

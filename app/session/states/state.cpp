@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/grammar/toy_languages.hpp"
-
 namespace attn::app {
 namespace {
 
@@ -20,8 +18,6 @@ bool same_but_for_moment(const State& older, const State& newer) {
     const MomentOfRun *a = moment_of(older), *b = moment_of(newer);
     return a != nullptr && b != nullptr && a->run == b->run && (older.setup == newer.setup || *older.setup == *newer.setup);
 }
-
-std::string answer_beginning(const Setup& setup) { return setup.model != nullptr ? "" : kAnswerBegins; }
 
 std::optional<State> without_edits(const State& state) {
     ForwardSettings forward = state.setup->forward;

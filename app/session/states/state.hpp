@@ -87,9 +87,6 @@ inline const MomentOfRun* moment_of(const State& state) { return std::get_if<Mom
 /// Whether the states differ only in the moment of the same training run.
 bool same_but_for_moment(const State& older, const State& newer);
 
-/// The text with which every answer of an encoder-decoder begins, as typed; "" for opened models, which have a decoder start token.
-std::string answer_beginning(const Setup& setup);
-
 // States to compare a state with; none if that would be the state itself.
 
 /// Without edits made by hand.

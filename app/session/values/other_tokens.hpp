@@ -45,9 +45,8 @@ struct OtherTokens {
     std::size_t respelled = 0;     ///< how many have one that is spelled otherwise
 };
 
-/// For one text of a state; before a decoder's text, neither tokenizer's template counts. `kept` supplies the state's own tokenizer unless
-/// it is a published model's. Throws Error if that has no path (see token_path()), ConfigError for a text that the other tokenizer cannot
-/// encode.
+/// For one text of a state; before a decoder's text, neither tokenizer's template counts. Throws Error if the state's own tokenizer has no
+/// path (see token_path()), ConfigError for a text that the other tokenizer cannot encode.
 OtherTokens other_tokens(const Setup& setup, const TextOfState& which, KeptTokenizer& kept, const ModelTokenizer& other, std::string name);
 
 namespace facet {

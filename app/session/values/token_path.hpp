@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/session/states/model_tokens.hpp"
+#include "app/session/states/state.hpp"
+#include "app/session/states/text_model.hpp"
 #include "app/session/values/facet.hpp"
 #include "app/session/values/tokenizer_facts.hpp"
 
@@ -105,8 +106,7 @@ struct ReadText {
 /// The sequence is clamped to the existing ones.
 ReadText text_of(const Setup& setup, const TextOfState& which);
 
-/// The tokenizer whose steps can be shown; `kept` supplies it unless it is a published model's. Throws Error if the setup's tokenizer does
-/// not split texts into pieces.
+/// The tokenizer whose steps can be shown. Throws Error if the setup's tokenizer does not split texts into pieces.
 std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTokenizer& kept);
 /// `special`: with what the tokenizer's template adds. Throws ConfigError for a text that is too long to lay out, or that the tokenizer
 /// cannot encode.
