@@ -40,7 +40,7 @@ void remember(const ViewState& view, Settings& settings) {
     settings.left_width = static_cast<double>(view.panes.left_width);
     settings.right_width = static_cast<double>(view.panes.right_width);
     settings.strip_height = static_cast<double>(view.panes.strip_height);
-    settings.folded_parts.assign(view.folded.begin(), view.folded.end());
+    settings.folded_parts.assign(view.settings.folded.begin(), view.settings.folded.end());
     settings.toured = view.toured;
     settings.lessons = lessons_left(view.lesson);
     settings.models_folder = view.files.models_folder;
@@ -71,7 +71,7 @@ void recall(const Settings& settings, ViewState& view) {
     view.panes.left_width = static_cast<float>(settings.left_width);
     view.panes.right_width = static_cast<float>(settings.right_width);
     view.panes.strip_height = static_cast<float>(settings.strip_height);
-    view.folded.insert(settings.folded_parts.begin(), settings.folded_parts.end());
+    view.settings.folded.insert(settings.folded_parts.begin(), settings.folded_parts.end());
     view.toured = settings.toured;
     view.lesson.left_at = settings.lessons;
     view.files.models_folder = settings.models_folder;
@@ -337,14 +337,14 @@ void Application::draw(Frame& frame) {
         wait = [this](const Request& request) { return takes_too_long(request) ? session_.results() : session_.wait_for(request); };
     Inquiry inquiry(session_.results(), std::move(wait));
     const std::shared_ptr<const DoctorReport> dump = session_.dump();
-    matrices_.use(*snapshot, std::exchange(tensors_, {}));
+    number_store_.begin_frame();
     PanelContext context{{.theme = frame.theme,
                           .canvas = frame.canvas,
                           .document = session_.document(),
                           .inquiry = inquiry,
                           .training = session_.training(),
                           .view = view_,
-                          .matrices = matrices_,
+                          .number_store = number_store_,
                           .commands = commands,
                           .now = frame.time,
                           .can_undo = session_.can_undo(),
@@ -369,12 +369,10 @@ void Application::draw(Frame& frame) {
     if (!frame.for_picture) draw_frame(context);
     if (reads_numbers_) {
         ShownNumbers shown = shown_numbers(context);
-        if (shown.matrix.large) shown.missing = "this map is too large to be written as it is shown: export writes the stage";
-        const bool written = !shown.empty() && !shown.matrix.large;
+        if (shown.matrix.in_blocks()) shown.missing = "this map is too large to be written as it is shown: export writes the stage";
+        const bool written = !shown.empty() && !shown.matrix.in_blocks();
         numbers_ = {written ? table_of(context, shown) : nullptr, std::move(shown.missing)};
     }
-    tensors_ = inquiry.take_tensors();
-    matrices_.keep(tensors_);
     if (frame.for_picture) return;
     session_.want(inquiry.wanted());
     follow_user(frame, context);

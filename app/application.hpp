@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
 #include "app/panels/state/view_state.hpp"
 #include "app/platform/file_portal.hpp"
 #include "app/platform/frame.hpp"
 #include "app/session/document/number_table.hpp"
 #include "app/session/files/autosave.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/session/session.hpp"
 
 namespace attn::app {
@@ -98,8 +98,7 @@ private:
     std::unique_ptr<Autosave> autosave_;  ///< null: no autosave; declared before the session, whose trainer passes runs to it
     Session session_;
     ViewState view_;
-    MatrixStore matrices_;
-    std::vector<std::shared_ptr<const void>> tensors_;  ///< tensors drawn in the last frame
+    NumberStore number_store_;
     bool long_checks_ = true;
     bool reads_numbers_ = false;
     Numbers numbers_;

@@ -89,9 +89,9 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
     case View::Step:
         return what + fmt::format("stage {}, head {}\n", tensor_name(view.stage), view.head);
     case View::Heads:
-        return what + fmt::format("{} of all heads of layer {}\n", stage_name({view.heads_stage}), view.stage.layer);
+        return what + fmt::format("{} of all heads of layer {}\n", stage_name({view.heads.stage}), view.stage.layer);
     case View::Grid:
-        return what + fmt::format("{} of all heads of all layers\n", stage_name({view.heads_stage}));
+        return what + fmt::format("{} of all heads of all layers\n", stage_name({view.heads.stage}));
     case View::Lines:
         return what + (view.lines.all_layers ? std::string("lines of all layers\n") : fmt::format("lines of layer {}\n", view.stage.layer));
     case View::Totals:

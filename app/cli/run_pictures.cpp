@@ -1,5 +1,5 @@
 #include "app/cli/run_pictures.hpp"
-#include "app/panels/maps/matrix.hpp"
+#include "app/session/numbers/number_desk.hpp"
 
 #include <fmt/core.h>
 #include <imgui.h>
@@ -138,15 +138,15 @@ Image draw_attention(const RunFolder& run, const Dataset& dataset) {
     const TrainingReport report{std::make_shared<const RunStatus>(), {}};
     ViewState view;
     view.view = View::Grid;
-    view.heads_stage = Stage::Weights;
+    view.heads.stage = Stage::Weights;
     view.stage = {Stage::Weights, 0};
     view.panes.only_centre = true;
-    MatrixStore matrices;
-    std::vector<std::shared_ptr<const void>> tensors;
+    NumberStore number_store;
     OffscreenOptions picture;
     picture.width = 1280;
     picture.height = 800;
     return render_offscreen(picture, [&](Frame& frame) {
+        number_store.begin_frame();
         CommandSink ignored;
         Inquiry inquiry(scheduler.results(), compute);
         PanelContext context{{.theme = frame.theme,
@@ -155,14 +155,12 @@ Image draw_attention(const RunFolder& run, const Dataset& dataset) {
                               .inquiry = inquiry,
                               .training = report,
                               .view = view,
-                              .matrices = matrices,
+                              .number_store = number_store,
                               .commands = ignored,
                               .now = frame.time},
                              *snapshot,
                              states};
-        matrices.use(*snapshot, std::exchange(tensors, {}));
         draw_frame(context);
-        tensors = inquiry.take_tensors();
     });
 }
 

@@ -236,7 +236,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
         if (!is_attention_map(view.stage.stage))
             throw Error(fmt::format("--view {} shows attention maps (scores, scaled, masked, weights, dropped), not {}", options.view,
                                     tensor_name(view.stage)));
-        view.heads_stage = view.stage.stage;
+        view.heads.stage = view.stage.stage;
     }
     return view;
 }

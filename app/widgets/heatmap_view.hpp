@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/widgets/cell_marks.hpp"
+#include "app/session/numbers/cell_marks.hpp"
 #include "app/widgets/heatmap_state.hpp"
 #include "app/widgets/ui.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "app/widgets/statistics.hpp"
+#include "app/session/numbers/heatmap_statistics.hpp"
 #include "app/widgets/ui.hpp"
 
 namespace attn::app {

@@ -60,7 +60,7 @@ std::size_t first_missing(const Trace<Scalar>& begun) {
 template <class Scalar>
 Trace<Scalar> continued(const Trace<Scalar>& outline, const TokenBatch& tokens, std::int64_t kept, const Trace<Scalar>* begun,
                         std::size_t end, std::stop_token stop) {
-    Trace<Scalar> out{outline.config, outline.plan, outline.settings, tokens, {}, outline.parameters, {}, {}};
+    Trace<Scalar> out{{outline.config, outline.plan, outline.settings, tokens, {}}, outline.parameters, {}, {}};
     const Plan& plan = *out.plan;
     const std::vector<StageId> all = outline_stages(plan);
     const Weights weights(*out.parameters);

@@ -9,10 +9,10 @@ cmake_minimum_required(VERSION 3.22)
 # it would be quick for a small model: the session computes it as a facet. A header that is needed here and declares both is split.
 set(PANEL_ENGINE
   engine/explain/edit_list.hpp
-  engine/explain/packed_words.hpp
   engine/explain/provenance.hpp
   engine/io/home_path.hpp
   engine/plan/config.hpp
+  engine/plan/head_of.hpp
   engine/plan/name_beside.hpp
   engine/plan/plan.hpp
   engine/plan/stage.hpp
@@ -21,11 +21,10 @@ set(PANEL_ENGINE
   engine/tensor/shape.hpp
   engine/trace/edit.hpp
   engine/trace/edit_marks.hpp
-  engine/trace/gradient_trace.hpp
   engine/trace/head_score.hpp
   engine/trace/part_worth.hpp
   engine/trace/query_key.hpp  # one query times one key: the numbers that are drawn
-  engine/trace/trace.hpp
+  engine/trace/structure.hpp
   engine/train/moment_steps.hpp
   engine/train/run_settings.hpp)
 
@@ -38,13 +37,14 @@ set(LAYERS
   "app/session/document/"  "app/session/(states|document)/|engine/"
   "app/session/values/"    "app/session/(states|document|values)/|engine/"
   "app/session/facets/"    "app/session/(threads|states|document|values|facets)/|engine/"
+  "app/session/numbers/"   "app/session/(states|document|values|numbers)/|engine/"
   "app/session/training/"  "app/session/(threads|states|document|values|facets|training)/|engine/"
   "app/session/lessons/"   "app/session/(threads|states|document|values|facets|training|lessons)/|engine/"
   "app/session/files/"     "app/session/(threads|states|document|values|facets|training|lessons|files)/|engine/"
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
-  "app/widgets/"      "app/widgets/|app/session/document/(commands|document|presets|tensor_choice)\\.hpp|app/session/values/(snapshot|statistics)\\.hpp|app/session/files/files_state\\.hpp|app/session/training/training_report\\.hpp|engine/tensor/shape\\.hpp"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/document/(commands|document|knock_out_names|look|memory_budget|named_runs|number_table|presets|table_text|tensor_choice|view|weights_origin)\\.hpp|app/session/values/|app/session/files/(desktop_dialog|files_state|model_shelf)\\.hpp|app/session/lessons/(lesson|lesson_goal)\\.hpp|app/session/states/(hidden_words|opened_model|setup_parts|state)\\.hpp|app/session/training/training_report\\.hpp|engine/"
+  "app/widgets/"      "app/widgets/|app/session/document/(commands|document|presets|tensor_choice)\\.hpp|app/session/values/(snapshot|statistics)\\.hpp|app/session/numbers/(cell_marks|heatmap_data|heatmap_statistics)\\.hpp|app/session/files/files_state\\.hpp|app/session/training/training_report\\.hpp|engine/tensor/shape\\.hpp"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/document/(commands|document|knock_out_names|look|memory_budget|named_runs|number_table|presets|table_text|tensor_choice|view|weights_origin)\\.hpp|app/session/values/|app/session/files/(desktop_dialog|files_state|model_shelf)\\.hpp|app/session/lessons/(lesson|lesson_goal)\\.hpp|app/session/numbers/(cell_marks|heatmap_data|heatmap_statistics|matrix|number_desk)\\.hpp|app/session/states/(hidden_words|kept_tokenizer|opened_model|setup_parts|state|text_model)\\.hpp|app/session/training/training_report\\.hpp|engine/"
   "app/platform/"     "app/|engine/io/(atomic_file|file_error|input_file)\\.hpp|engine/tensor/(error|shape)\\.hpp"
   "app/dev/"          "app/dev/|app/cli/(arguments|complaint|program|standard_output)\\.hpp|engine/"
   "app/"              "app/|engine/")
@@ -74,6 +74,9 @@ set(WRITING "std::(basic_)?(o?fstream|filebuf)|fopen *\\(|fdopen|freopen|O_CREAT
 # of the session declare or include some of what computes it; these functions must not be called all the same.
 set(HEAVY_CALLS "explain|where_it_goes|head_mean|attention_totals|logit_lens|stage_ranges?|head_scores|idle_edits|edits_in_vain|why_without_effect|statistics_of|first_not_finite|trace_forward|trace_gradients|prepare|read_lens|read_totals|examine_trace|knock_out_heads|compare_weights|weight_error_map|verify|with_residual|mean_of_layers|rollout_terms|lens_losses|lens_first_choices|likely_tokens|asked_positions|shown_positions|head_rows|listed_terms")
 
+# In which form numbers are held, and where: NumberDesk decides.
+set(STORAGE_FORMS "MapsWanted|inside_with|part_read|facet::(Inside|Beginning|MapRegion|ChangedSlice|HeadMean)|ReducedMap|RecordedStage|reduced_map")
+
 function(check_calls ROOT FILE RESULT)
   set(FOUND "")
   if(FILE MATCHES "^app/panels/")
@@ -83,6 +86,11 @@ function(check_calls ROOT FILE RESULT)
       if(NOT LINE MATCHES "^//")
         list(APPEND FOUND "${FILE} computes what grows with the model (${LINE}): ask for a facet")
       endif()
+    endforeach()
+    file(STRINGS ${ROOT}/${FILE} LINES REGEX "(^|[^a-zA-Z0-9_])(${STORAGE_FORMS})([^a-zA-Z0-9_]|$)")
+    foreach(LINE IN LISTS LINES)
+      string(STRIP "${LINE}" LINE)
+      list(APPEND FOUND "${FILE} names how numbers are held (${LINE}): ask the NumberDesk")
     endforeach()
   endif()
   set(${RESULT} "${FOUND}" PARENT_SCOPE)

@@ -221,7 +221,7 @@ TEST_F(CellEditTest, AChipLeadsToEditsWhoseListIsOutOfSight) {
         };
         return find_item("##text", {"##edits_in_force"}, hover, 30, 12);
     };
-    view.folded.insert("edits");
+    view.settings.folded.insert("edits");
     EXPECT_EQ(chip(), std::nullopt) << "there are none";
     ForwardSettings forward = session->document().forward;
     forward.edits = {{.at = {Stage::Scores, 0}, .row = 1, .column = 0, .value = 1},
@@ -236,7 +236,7 @@ TEST_F(CellEditTest, AChipLeadsToEditsWhoseListIsOutOfSight) {
     auto place = chip();
     ASSERT_TRUE(place);
     click(place->x, place->y, ui_frame);
-    EXPECT_FALSE(view.folded.contains("edits"));
+    EXPECT_FALSE(view.settings.folded.contains("edits"));
     EXPECT_EQ(chip(), std::nullopt) << "the list is in sight";
     view.panes.left = false;
     place = chip();

@@ -271,7 +271,7 @@ TEST_F(ClosingTest, WhatWasLeftBehindIsAskedAboutFirst) {
     frames(2, ui_frame);
     EXPECT_TRUE(commands.empty());
     EXPECT_EQ(look_of(view), look);
-    EXPECT_FALSE(view.text.editing);
+    EXPECT_FALSE(view.text_row.edit.editing);
     EXPECT_FALSE(any_popup_open());
     EXPECT_EQ(view.files.restore, RestoreAnswer::None) << "and it stays";
     press(Key::Enter, ui_frame);

@@ -88,7 +88,7 @@ TEST_F(ComparisonTest, AnyHeadLayerAndTextOfOneState) {
         ASSERT_FALSE(sides.a.empty()) << sides.a.missing.words;
         EXPECT_EQ(sides.a.name, "layer 0, head 1, text 2");
         EXPECT_EQ(sides.b.name, "layer 1, head 2, text 1");
-        const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b), difference = matrices.difference(b, a);
+        const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b), difference = context.numbers().difference(b, a).map;
         ASSERT_FALSE(difference.empty());
         const Tensor<float>&before = trace().find({Stage::Weights, 0})->value, &after = trace().find({Stage::Weights, 1})->value;
         for (std::int64_t t = 0; t < a.data.rows; ++t)
@@ -273,7 +273,7 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
     with_context([&](PanelContext& context) {
         view.compare.choose(Compare::Moment);
         const ComparedSide side = reference_side(context, view.stage, 0);
-        EXPECT_EQ(side.trace, nullptr);
+        EXPECT_TRUE(side.empty());
         EXPECT_NE(side.missing.words, "") << "nothing is trained";
     });
     RunSettings run = default_run(TaskKind::Copy);
@@ -438,7 +438,7 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
                             .inquiry = nothing_yet,
                             .training = context.training,
                             .view = context.view,
-                            .matrices = context.matrices,
+                            .number_store = context.number_store,
                             .commands = context.commands},
                            context.snapshot,
                            context.states};
@@ -813,7 +813,7 @@ TEST_F(ComparisonTest, ADifferenceIsMarkedOnce) {
     open_example("gpt-tiny");
     const StageId weights{Stage::Weights, 0};
     view.view = View::Heads;
-    view.heads_stage = Stage::Weights;
+    view.heads.stage = Stage::Weights;
     view.stage = weights;
     Matrix plain;
     with_context([&](PanelContext& context) { plain = shown_slice(context, weights, 0); });
@@ -831,7 +831,7 @@ TEST_F(ComparisonTest, ADifferenceIsMarkedOnce) {
 
 TEST_F(ComparisonTest, HeadsAndGridShowDifferencesOnOneScale) {
     open_example("gpt-tiny");
-    view.heads_stage = Stage::Weights;
+    view.heads.stage = Stage::Weights;
     view.stage = {Stage::Weights, 0};
     view.compare.choose(Compare::Unmasked);
     float of_layer = 0;

@@ -15,11 +15,11 @@ class DoctorView : public InterfaceFixture {
 protected:
     void enter(const std::string& path) {
         view.view = View::Doctor;
-        view.dump_focus = true;
+        view.doctor.focus = true;
         frames(3, ui_frame);
         ImGui::GetIO().AddInputCharactersUTF8(path.c_str());
         frame(ui_frame);
-        EXPECT_EQ(view.dump_path, path);
+        EXPECT_EQ(view.doctor.path, path);
         press(Key::Enter, ui_frame);
         frames(3, ui_frame);
         session->wait_for_dump();
@@ -33,7 +33,7 @@ TEST_F(DoctorView, AWrongPathKeepsTheKeyboardAfterEnter) {
     enter("/no such file.npz");
     ImGui::GetIO().AddInputCharactersUTF8("h");
     frames(2, ui_frame);
-    EXPECT_EQ(view.dump_path, "/no such file.npzh");
+    EXPECT_EQ(view.doctor.path, "/no such file.npzh");
     EXPECT_EQ(view.view, View::Doctor);
 }
 
@@ -47,7 +47,7 @@ TEST_F(DoctorView, AfterEnterTheKeysBelongToTheProgram) {
     enter(dump.string());
     ImGui::GetIO().AddInputCharactersUTF8("h");
     frames(2, ui_frame);
-    EXPECT_EQ(view.dump_path, dump.string());
+    EXPECT_EQ(view.doctor.path, dump.string());
     EXPECT_EQ(view.view, View::Heads);
 }
 

@@ -155,7 +155,7 @@ TEST_F(FrameTest, TheAxisThatIsSummedOverChoosesNoColumnOfTheResult) {
 TEST_F(FrameTest, PaintingACellForbidsIt) {
     open_example("causal-attention");
     view.stage = {Stage::Weights, 0};
-    view.painting = true;
+    view.paint.on = true;
     frames(2, ui_frame);
     const auto map = largest_map();
     click(map.min.x + (map.max.x - map.min.x) * 0.05F, map.min.y + (map.max.y - map.min.y) * 0.45F, ui_frame);
@@ -169,7 +169,7 @@ TEST_F(FrameTest, AStrokePaintsEveryCellItPassesButThoseForbiddenAnyway) {
     open_example("causal-attention");
     carry_out = true;
     view.stage = {Stage::Weights, 0};
-    view.painting = true;
+    view.paint.on = true;
     frames(3, ui_frame);  // a remark above the map moves it
     const auto map = largest_map();
     const auto n = static_cast<float>(map.request.data.rows);
@@ -195,7 +195,7 @@ TEST_F(FrameTest, PaintingBeginsOnAMap) {
     with_context([](PanelContext& context) { toggle_painting(context); });
     EXPECT_EQ(view.view, View::Step);
     EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0}));
-    EXPECT_TRUE(view.painting);
+    EXPECT_TRUE(view.paint.on);
 }
 
 TEST_F(FrameTest, TypingATextRecomputesWithEveryLetterAndUndoesAtOnce) {
@@ -204,13 +204,13 @@ TEST_F(FrameTest, TypingATextRecomputesWithEveryLetterAndUndoesAtOnce) {
     const std::string before = session->document().texts[0];
     type("t", ui_frame);
     frames(3, ui_frame);
-    ASSERT_TRUE(view.text.editing);
+    ASSERT_TRUE(view.text_row.edit.editing);
     type(" c", ui_frame);
     EXPECT_EQ(session->document().texts[0], before + " c");
     EXPECT_EQ(trace().tokens.length, 11);
     EXPECT_TRUE(session->document().forward.masks.causal) << "letters typed into the text are no shortcuts";
     press(Key::Enter, ui_frame);
-    EXPECT_FALSE(view.text.editing);
+    EXPECT_FALSE(view.text_row.edit.editing);
     hold_modifiers(true, false);
     press('Z', ui_frame);
     hold_modifiers(false, false);
@@ -227,7 +227,7 @@ TEST_F(FrameTest, EscapeBringsTheTextBack) {
     press(Key::Escape, ui_frame);
     frames(2, ui_frame);
     EXPECT_EQ(session->document().texts[0], before);
-    EXPECT_FALSE(view.text.editing);
+    EXPECT_FALSE(view.text_row.edit.editing);
 }
 
 TEST_F(FrameTest, AnInvalidModelSaysSoAndTheLastGoodPictureStays) {
@@ -262,10 +262,12 @@ TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
     type("b", ui_frame);
     frames(2, ui_frame);
     EXPECT_EQ(view.compare.source, Compare::Unmasked);
-    const Matrix now_map = matrices.stage(trace(), view.stage, 0, 0);
+    const Matrix now_map = map_of(view.stage, 0, 0);
     const std::shared_ptr<const Snapshot> before_state = computed(session->states().unmasked);
-    const Matrix before_map = matrices.stage(*before_state->trace, view.stage, 0, 0);
-    const Matrix difference = matrices.difference(now_map, before_map);
+    const Matrix before_map = ask([&](const NumberDesk& numbers, const Subject&) {
+        return numbers.numbers({.of = {before_state->state, before_state.get()}, .stage = view.stage}).map;
+    });
+    const Matrix difference = ask([&](const NumberDesk& numbers, const Subject&) { return numbers.difference(now_map, before_map).map; });
     ASSERT_FALSE(difference.empty());
     for (std::int64_t t = 0; t < 10; ++t)
         for (std::int64_t s = 0; s < 10; ++s) EXPECT_EQ(difference.at(t, s), now_map.at(t, s) - before_map.at(t, s));

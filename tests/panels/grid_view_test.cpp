@@ -100,7 +100,7 @@ TEST_F(Grid, ABarOfColoursStandsBesideWeightsIfThereIsRoom) {
     frames(2, ui_frame);
     EXPECT_GT(room_beside(), 90) << "differences have one range, too";
     view.compare.end();
-    view.heads_stage = Stage::Scores;
+    view.heads.stage = Stage::Scores;
     frames(2, ui_frame);
     EXPECT_LT(room_beside(), 2);
     view.gradients = true;
@@ -108,7 +108,7 @@ TEST_F(Grid, ABarOfColoursStandsBesideWeightsIfThereIsRoom) {
     EXPECT_GT(room_beside(), 90) << "gradients of all layers have one range";
     view.gradients = false;
     open_large(2, 48);
-    view.heads_stage = Stage::Weights;
+    view.heads.stage = Stage::Weights;
     frames(2, ui_frame);
     EXPECT_LT(room_beside(), 2) << "maps as wide as the room are not made smaller";
 }
@@ -122,7 +122,7 @@ TEST_F(Grid, TheRangeOfManyMapsCanBeChangedInTheHeading) {
         });
     };
     open_large(16, 32);
-    view.heads_stage = Stage::Weights;
+    view.heads.stage = Stage::Weights;
     EXPECT_EQ(menus(), 1);
     const auto link = find_item("##centre", {"##colors", "link"}, [&](float x, float y) {
         move_mouse(x, y);
@@ -131,7 +131,7 @@ TEST_F(Grid, TheRangeOfManyMapsCanBeChangedInTheHeading) {
     ASSERT_TRUE(link);
     EXPECT_LT(link->y, find_window("##grid")->Pos.y - 40) << "above the search";
     EXPECT_GT(maps().front().max.x - maps().front().min.x, 19) << "and the maps are as large as before";
-    view.heads_stage = Stage::Scores;
+    view.heads.stage = Stage::Scores;
     EXPECT_EQ(menus(), 0) << "each layer has a range of its own";
 }
 
@@ -174,7 +174,7 @@ TEST_F(Grid, ARejectedSearchLeavesTheMapsWhereTheyAre) {
 
 TEST_F(Grid, TheHeadingEndsBeforeTheSwitches) {
     open_grid("stories");
-    view.without_first_key = view.norm_weighted = true;
+    view.heads.without_first_key = view.heads.norm_weighted = true;
     constexpr std::string_view kTitle = "Weights × ‖v W_O‖ without the first key";
     float widest = 0;
     for (const float room : {2000.F, 400.F, 300.F, 120.F, 0.F}) {
@@ -336,13 +336,13 @@ TEST_F(Grid, SortedMapsShowTheShareThatTheyAreSortedBy) {
 
 TEST_F(Grid, RescaledWeightsAreNotSaidToHaveTheEntropyOfTheOthers) {
     open_grid("gpt-tiny");
-    view.heads_stage = Stage::Weights;
+    view.heads.stage = Stage::Weights;
     with_context([&](PanelContext& context) {
         const StageId weights{Stage::Weights, 0};
         std::int64_t head = 0;
         while (head < 4 && !head_caption(context, weights, head).text.starts_with("entropy")) ++head;
         ASSERT_LT(head, 4) << "no head has a caption to lose";
-        context.view.without_first_key = true;
+        context.view.heads.without_first_key = true;
         EXPECT_EQ(head_caption(context, weights, head).text, "");
         context.view.view = View::Lines;
         EXPECT_NE(head_caption(context, weights, head).text, "") << "where they are drawn as they are";
@@ -387,7 +387,7 @@ TEST_F(Grid, AScoreIsThatOfItsStageAndHead) {
             ASSERT_GT(context.snapshot.head_scores.size(), 4U);
             for (const HeadScore& score : context.snapshot.head_scores)
                 EXPECT_EQ(head_score(context, score.id, score.head), &score) << tensor_name(score.id) << " head " << score.head;
-            EXPECT_EQ(head_score(context, {Stage::Weights, 0}, context.trace().config.num_heads), nullptr);
+            EXPECT_EQ(head_score(context, {Stage::Weights, 0}, context.structure().config.num_heads), nullptr);
             EXPECT_EQ(head_score(context, {Stage::Scores, 0}, 0), nullptr);
         });
     }

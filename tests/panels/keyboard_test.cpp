@@ -191,7 +191,7 @@ TEST_F(KeyboardTest, KeysOfTheWindowWorkWhileTyping) {
     open_example("causal-attention");
     type("t", ui_frame);
     frames(3, ui_frame);
-    ASSERT_TRUE(view.text.editing);
+    ASSERT_TRUE(view.text_row.edit.editing);
     control('O');
     EXPECT_EQ(view.files.task, FileTask::Open);
 }
@@ -228,7 +228,7 @@ TEST_F(KeyboardTest, SoHaveThoseOfATrainingRunAndOfALesson) {
     session->apply({command::SetRun{run}, ""});
     session->apply({command::StartTraining{}, ""});
     session->wait_for_training();
-    view.folded.clear();
+    view.settings.folded.clear();
     view.view = View::Train;
     expect_explained("after a run");
     pin();

@@ -342,8 +342,8 @@ TEST_F(CountedTest, EveryKindOfPartHasItsPicture) {
         EXPECT_TRUE(!at_positions(parts) || view.locked.on(Axis::T) == last.index);
     }
     with_context([&](PanelContext& context) {
-        EXPECT_EQ(replaceable_parts(context.trace(), true), offered);
-        EXPECT_EQ(replaceable_parts(context.trace(), false), (std::vector<ReplacedParts>{ReplacedParts::Heads, ReplacedParts::Blocks}));
+        EXPECT_EQ(replaceable_parts(context.structure(), true), offered);
+        EXPECT_EQ(replaceable_parts(context.structure(), false), (std::vector<ReplacedParts>{ReplacedParts::Heads, ReplacedParts::Blocks}));
     });
 }
 

@@ -9,7 +9,6 @@
 
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/values/changed_slice.hpp"
 #include "app/session/values/gradients.hpp"
@@ -43,7 +42,7 @@ protected:
         view.stage = kLogits;
     }
     Matrix logits(PanelContext& context, std::int64_t sequence = 0) {
-        return context.matrices.stage(context.trace(), kLogits, sequence, 0);
+        return context.numbers().numbers({.of = context.shown(), .stage = kLogits, .sequence = sequence}).map;
     }
 };
 
@@ -72,7 +71,7 @@ TEST_F(LargeMatrix, StatisticsAreThoseOfTheShownSequenceAndComeLater) {
         with_context([&](PanelContext& context) {
             const Matrix matrix = logits(context, sequence);
             ASSERT_FALSE(is_small(matrix));
-            const TensorStatistics* found = statistics_of_matrix(context, matrix);
+            const TensorStatistics* found = context.numbers().count(matrix);
             ASSERT_NE(found, nullptr);
             expect_counts(*found, trace().find(kLogits)->value, sequence);
         });
@@ -92,7 +91,7 @@ TEST_F(LargeMatrix, TheRangeOfWeightsComesFromAllOfThem) {
     const auto style = [&] {
         HeatmapStyle found;
         with_context([&](PanelContext& context) {
-            found = style_of(context, context.matrices.parameter(context.trace(), name, Axis::V, Axis::C, 0, 56));
+            found = style_of(context, context.numbers().parameter(context.shown(), {name, Axis::V, Axis::C, 0, 56}));
         });
         return found;
     };
@@ -101,7 +100,9 @@ TEST_F(LargeMatrix, TheRangeOfWeightsComesFromAllOfThem) {
     session->apply({command::SetTexts{{"w5 w6"}, {}}, ""});
     session->wait();
     EXPECT_EQ(style().hi, reach);
-    EXPECT_EQ(matrices.latest_range(name, nullptr).second, reach) << "stays while new weights are counted";
+    with_context([&](PanelContext& context) {
+        EXPECT_EQ(context.numbers().latest_range(name, nullptr).second, reach) << "stays while new weights are counted";
+    });
     EXPECT_FALSE(session->compute(facet::Statistics{.parameter = "no.such.weight"}));
     const auto gradients = get(facet::Gradients{});
     const auto found = get(facet::Statistics{.gradients = true, .parameter = name});
@@ -125,7 +126,9 @@ TEST_F(LargeMatrix, TheStrongestCellsOfManyHeadsAreFoundByAWorker) {
         with_context([&](PanelContext& context) {
             std::vector<Matrix> maps;
             std::vector<MapOfHead> asked;
-            for (std::int64_t head = 0; head < 16; ++head) maps.push_back(context.matrices.stage(context.trace(), weights, sequence, head));
+            for (std::int64_t head = 0; head < 16; ++head)
+                maps.push_back(
+                    context.numbers().numbers({.of = context.shown(), .stage = weights, .sequence = sequence, .head = head}).map);
             maps.push_back(slice_of(context, compared_sides(context, weights, kMeanHead).b));
             for (std::int64_t head = 0; head < 16; ++head)
                 if (head != 3) asked.push_back({&maps[static_cast<std::size_t>(head)], head});
@@ -138,7 +141,7 @@ TEST_F(LargeMatrix, TheStrongestCellsOfManyHeadsAreFoundByAWorker) {
                         if (!map->masked(row, col)) strongest.add({head, row, col, map->at(row, col)});
             const StrongCells expected = strongest.take();
             ASSERT_EQ(expected.cells.size(), kMost);
-            const auto found = strong_cells(context, asked, kMost);
+            const auto found = context.numbers().strongest(asked, kMost);
             ASSERT_NE(found, nullptr);
             ASSERT_EQ(found->cells.size(), kMost);
             for (std::size_t i = 0; i < kMost; ++i) {
@@ -166,7 +169,7 @@ TEST_F(LargeMatrix, DifferencesAreComputedByAWorker) {
     view.compare.choose(Compare::Pinned);
     const auto difference = [&](PanelContext& context) {
         const ComparedSides sides = compared_sides(context, kLogits, 0);
-        return difference_of(context, sides, slice_of(context, sides.b), slice_of(context, sides.a)).map;
+        return context.numbers().difference(slice_of(context, sides.b), slice_of(context, sides.a)).map;
     };
     std::uint64_t key = 0;
     with_context([&](PanelContext& context) {
@@ -182,7 +185,7 @@ TEST_F(LargeMatrix, DifferencesAreComputedByAWorker) {
                 reach = std::max(reach, std::abs(found.at(t, v)));
             }
         EXPECT_GT(reach, 0);
-        const TensorStatistics& range = context.matrices.statistics(found);
+        const TensorStatistics& range = context.numbers().statistics(found);
         EXPECT_EQ(std::max(range.max, -range.min), reach);
         EXPECT_EQ(found.at(2, 7), 0) << "before the changed word";
         key = found.data.key;
@@ -209,7 +212,8 @@ TEST_F(LargeMatrix, DifferencesAreComputedByAWorker) {
 
 TEST_F(LargeMatrix, OneHotRowsNeedNoMemory) {
     open_large_vocabulary();
-    const Matrix rows = matrices.one_hot(trace(), {Stage::TokenEmbedding}, 0);
+    const Matrix rows =
+        ask([](const NumberDesk& numbers, const Subject& shown) { return numbers.one_hot(shown, {Stage::TokenEmbedding}, 0); });
     const TokenBatch& tokens = trace().tokens;
     for (std::int64_t t = 0; t < tokens.length; ++t)
         for (std::int64_t v = 0; v < 500; ++v)

@@ -10,7 +10,6 @@
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/compare/shown_maps.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/panels/views/totals_view.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/values/changed_slice.hpp"
@@ -84,7 +83,7 @@ TEST_F(LongMap, RowSumsComeFromAWorker) {
     view.stage = kDropped;
     view.head = 2;
     with_context([&](PanelContext& context) {
-        const Matrix map = slice_of(context, shown_side(context, kDropped, 2)), sums = row_sums(context, map);
+        const Matrix map = slice_of(context, shown_side(context, kDropped, 2)), sums = context.numbers().row_sums(map);
         ASSERT_FALSE(is_small(map));
         ASSERT_EQ(sums.data.rows, kPositions);
         ASSERT_EQ(sums.data.cols, 1);
@@ -106,7 +105,8 @@ TEST_F(LongMap, RowSumsComeFromAWorker) {
     instant = false;
     view.head = 3;
     with_context([&](PanelContext& context) {
-        EXPECT_TRUE(row_sums(context, slice_of(context, shown_side(context, kDropped, 3))).empty()) << "nothing is summed in the frame";
+        EXPECT_TRUE(context.numbers().row_sums(slice_of(context, shown_side(context, kDropped, 3))).empty())
+            << "nothing is summed in the frame";
     });
 }
 
@@ -160,7 +160,7 @@ TEST_F(LongMap, MeansAreCountedByAWorker) {
     view.stage = kWeights;
     with_context([&](PanelContext& context) {
         const Matrix mean = slice_of(context, shown_side(context, kWeights, kMeanHead));
-        const TensorStatistics* found = statistics_of_matrix(context, mean);
+        const TensorStatistics* found = context.numbers().count(mean);
         ASSERT_NE(found, nullptr);
         EXPECT_EQ(found->count, kPositions * (kPositions + 1) / 2);
         EXPECT_EQ(found->masked, kPositions * (kPositions - 1) / 2);
@@ -224,7 +224,7 @@ TEST_F(LongMap, DifferencesOfTotalsComeFromAWorker) {
                     reach = std::max(reach, std::abs(difference));
                 }
             EXPECT_GT(reach, 0);
-            const TensorStatistics& found = context.matrices.statistics(map);
+            const TensorStatistics& found = context.numbers().statistics(map);
             EXPECT_EQ(std::max(found.max, -found.min), reach);
         });
     }

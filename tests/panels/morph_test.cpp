@@ -137,9 +137,9 @@ TEST_F(MorphTest, CanBeSwitchedOff) {
 TEST_F(MorphTest, AllHeadsChangeTogether) {
     open_example("causal-attention");
     view.view = View::Heads;
-    view.heads_stage = Stage::Scores;
+    view.heads.stage = Stage::Scores;
     frames(20, ui_frame);
-    view.heads_stage = Stage::Masked;
+    view.heads.stage = Stage::Masked;
     canvas.calls.clear();
     frame(ui_frame);
     EXPECT_EQ(see_through(), trace().config.num_heads);

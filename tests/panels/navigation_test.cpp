@@ -167,7 +167,7 @@ TEST_F(OpeningTest, AnExampleIsLookedAtWhereItBegins) {
     view.view = View::Lines;
     view.batch = 1;
     view.head = 3;
-    view.gradients = view.painting = true;
+    view.gradients = view.paint.on = true;
     view.locked.set(Axis::T, 5);
     view.compare.choose(Compare::Unmasked);
     view.zooms["weights"].rows.zoom = 3;
@@ -179,10 +179,10 @@ TEST_F(OpeningTest, AnExampleIsLookedAtWhereItBegins) {
     EXPECT_EQ(view.view, View::Step);
     EXPECT_EQ(view.batch, 0);
     EXPECT_EQ(view.head, 0);
-    EXPECT_FALSE(view.gradients || view.painting || view.compare.on());
+    EXPECT_FALSE(view.gradients || view.paint.on || view.compare.on());
     EXPECT_TRUE(view.zooms.find("weights") == view.zooms.end() || view.zooms["weights"].whole());
     EXPECT_LT(view.locked.on(Axis::T).value_or(99), trace().tokens.lengths[0]) << "no padding is chosen";
-    EXPECT_FALSE(view.source_text);
+    EXPECT_FALSE(view.text_row.source);
     EXPECT_FALSE(view.opening);
 }
 
@@ -240,16 +240,16 @@ TEST_F(OpeningTest, TheTextIsThatOfTheStage) {
     open_example("encoder-decoder");
     view.stage = {Stage::Q, 0, Stack::Encoder};
     frames(2, ui_frame);
-    EXPECT_TRUE(view.source_text) << "its rows are the words of the source";
+    EXPECT_TRUE(view.text_row.source) << "its rows are the words of the source";
     view.stage = {Stage::Weights, 0, Stack::Decoder, kCrossAttention};
     frames(2, ui_frame);
-    EXPECT_FALSE(view.source_text);
-    view.source_text = true;
+    EXPECT_FALSE(view.text_row.source);
+    view.text_row.source = true;
     frames(2, ui_frame);
-    EXPECT_TRUE(view.source_text) << "who turns to the other text sees it";
+    EXPECT_TRUE(view.text_row.source) << "who turns to the other text sees it";
     view.stage = {Stage::Tokens, -1, Stack::Decoder};
     frames(2, ui_frame);
-    EXPECT_FALSE(view.source_text) << "a text in the picture is the one in the row";
+    EXPECT_FALSE(view.text_row.source) << "a text in the picture is the one in the row";
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ private:
 TEST_F(NoticeCause, EveryFieldForAPathKnowsTheHomeFolder) {
     const Home home(folder_.path());
     view.view = View::Doctor;
-    view.dump_path = "~/dump.npz";
+    view.doctor.path = "~/dump.npz";
     frames(3, ui_frame);
     click_on("##centre", {"examine"});
     ASSERT_EQ(all<command::OpenDump>().size(), 1U);
@@ -143,7 +143,7 @@ TEST_F(NoticeCause, EveryFieldForAPathKnowsTheHomeFolder) {
 TEST_F(NoticeCause, EveryFieldForAPathHasAButtonThatListsFiles) {
     write_text(folder_ / "mine.npz", "x");
     view.view = View::Doctor;
-    view.dump_path = (folder_ / "other.npz").string();
+    view.doctor.path = (folder_ / "other.npz").string();
     frames(3, ui_frame);
     click_on("##centre", {"…##dump"});
     EXPECT_EQ(view.files.task, FileTask::Dump);
@@ -154,7 +154,7 @@ TEST_F(NoticeCause, EveryFieldForAPathHasAButtonThatListsFiles) {
     press(Key::Enter, ui_frame);
     frames(3, ui_frame);
     EXPECT_EQ(view.files.task, FileTask::None);
-    EXPECT_EQ(view.dump_path, folder_ / "mine.npz");
+    EXPECT_EQ(view.doctor.path, folder_ / "mine.npz");
     ASSERT_EQ(all<command::OpenDump>().size(), 1U);
     EXPECT_EQ(all<command::OpenDump>()[0].path, folder_ / "mine.npz");
 }

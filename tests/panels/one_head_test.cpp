@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/panels/maps/matrix.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "engine/model/looked_at_part.hpp"
 #include "engine/model/outline.hpp"
 #include "tests/support/random_model.hpp"
@@ -23,14 +23,20 @@ TEST(OneHead, IsDrawnAsTheMapOfAllHeadsIs) {
     const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings));
     const LookedAtPart all = look_at_part(outline, {Stage::Weights, 0});
     const LookedAtPart one = look_at_part(outline, {Stage::Weights, 0}, NumbersOfPart{{}, 2}, {4});
-    MatrixStore store;
-    Snapshot snapshot;
-    snapshot.serial = 1;
-    store.use(snapshot);
+    Snapshot snapshot_of_all, snapshot_of_one;
+    snapshot_of_all.serial = 1, snapshot_of_one.serial = 2;
+    snapshot_of_all.trace = std::make_shared<const Trace<float>>(all.trace);
+    snapshot_of_one.trace = std::make_shared<const Trace<float>>(one.trace);
+    Inquiry inquiry;
+    NumberStore store;
+    const auto map_in = [&](const Snapshot& snapshot, const StageId& id, std::int64_t head) {
+        const Subject of{nullptr, &snapshot};
+        return NumberDesk(inquiry, store, of, {}).numbers({.of = of, .stage = id, .head = head, .if_held = true}).map;
+    };
     for (const Stage stage : {Stage::Scores, Stage::Masked, Stage::Weights, Stage::Q, Stage::Residual1}) {
         const StageId id{stage, 0};
         SCOPED_TRACE(tensor_name(id));
-        const Matrix expected = store.stage(all.trace, id, 0, 2), found = store.stage(one.trace, id, 0, 2);
+        const Matrix expected = map_in(snapshot_of_all, id, 2), found = map_in(snapshot_of_one, id, 2);
         ASSERT_FALSE(found.empty());
         ASSERT_EQ(found.data.rows, expected.data.rows);
         ASSERT_EQ(found.data.cols, expected.data.cols);
@@ -41,7 +47,7 @@ TEST(OneHead, IsDrawnAsTheMapOfAllHeadsIs) {
                 EXPECT_EQ(found.masked(row, col), expected.masked(row, col));
                 EXPECT_EQ(found.cell(row, col)->index, expected.cell(row, col)->index);
             }
-        EXPECT_EQ(store.stage(one.trace, id, 0, 1).empty(), is_attention_map(stage)) << "another head is not there";
+        EXPECT_EQ(map_in(snapshot_of_one, id, 1).empty(), is_attention_map(stage)) << "another head is not there";
     }
 }
 

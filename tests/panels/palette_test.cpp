@@ -145,9 +145,9 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
     EXPECT_EQ(view.view, View::Grid);
     EXPECT_EQ(view.grid.find, "repeat");
     run("leave out first key");
-    EXPECT_TRUE(view.without_first_key);
+    EXPECT_TRUE(view.heads.without_first_key);
     run("times value norm");
-    EXPECT_TRUE(view.norm_weighted);
+    EXPECT_TRUE(view.heads.norm_weighted);
     run("gpt");
     EXPECT_EQ(session->document().preset, "gpt-tiny");
     run("light or dark");
@@ -164,14 +164,14 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
 TEST_F(PaletteTest, SettingsAreFoundByWhatTheyHold) {
     view.palette.query = "dropout";
     EXPECT_THAT(lines(), testing::Contains("Settings: Softmax"));
-    view.folded.insert("softmax");
+    view.settings.folded.insert("softmax");
     view.panes.left = false;
-    view.search.text = "mask";
+    view.settings.search.text = "mask";
     frames(2, ui_frame);
     run("settings softmax");
-    EXPECT_FALSE(view.folded.contains("softmax"));
+    EXPECT_FALSE(view.settings.folded.contains("softmax"));
     EXPECT_TRUE(view.panes.left);
-    EXPECT_EQ(view.search.text, "") << "else it might not be listed";
+    EXPECT_EQ(view.settings.search.text, "") << "else it might not be listed";
     view.view = View::Train;
     EXPECT_THAT(lines(), testing::Not(testing::Contains(testing::HasSubstr("Settings: "))));
 }

@@ -54,7 +54,7 @@ TEST_F(RailTest, AnInitialOpensTheSettingsAtItsSection) {
     const ImRect rail = find_window("##rail")->Rect();
     float scrolled = -1;
     int sections = 0;
-    view.folded = {"masks", "model", "softmax"};
+    view.settings.folded = {"masks", "model", "softmax"};
     for (float y = rail.Min.y + 6 + 36 + 17; y < rail.Min.y + 6 + 36 * 10; y += 36) {
         view.panes.left_open = false;
         frames(2, ui_frame);
@@ -71,7 +71,7 @@ TEST_F(RailTest, AnInitialOpensTheSettingsAtItsSection) {
         ++sections;
     }
     EXPECT_GE(sections, 8);
-    EXPECT_TRUE(view.folded.empty()) << "each that was asked for is open";
+    EXPECT_TRUE(view.settings.folded.empty()) << "each that was asked for is open";
     EXPECT_GT(scrolled, 300);
 }
 

@@ -218,7 +218,7 @@ TEST_F(RandomActions, TheChecksSeePartsThatDisagree) {
                                             .inquiry = context.inquiry,
                                             .training = context.training,
                                             .view = context.view,
-                                            .matrices = context.matrices,
+                                            .number_store = context.number_store,
                                             .commands = context.commands,
                                             .up_to_date = context.up_to_date,
                                             .outdated = context.outdated},

@@ -27,7 +27,7 @@ protected:
         return labels;
     }
     std::set<std::string> found(const std::string& text) {
-        view.search.text = text;
+        view.settings.search.text = text;
         frames(3, ui_frame);
         return controls();
     }
@@ -50,19 +50,19 @@ TEST_F(SettingsPane, PartsFoldAndOpenAgain) {
     frames(3, ui_frame);
     EXPECT_THAT(controls(), Contains("Causal"));
     ASSERT_TRUE(press_control("Masks"));
-    EXPECT_THAT(view.folded, testing::ElementsAre("masks"));
+    EXPECT_THAT(view.settings.folded, testing::ElementsAre("masks"));
     EXPECT_THAT(controls(), Not(Contains("Causal")));
     EXPECT_THAT(controls(), Contains("paint…")) << "the other parts stay as they are";
     view.view = View::Heads;
     frames(3, ui_frame);
     EXPECT_THAT(controls(), Not(Contains("Causal"))) << "in every view";
     ASSERT_TRUE(press_control("Masks"));
-    EXPECT_THAT(view.folded, IsEmpty());
+    EXPECT_THAT(view.settings.folded, IsEmpty());
     EXPECT_THAT(controls(), Contains("Causal"));
 }
 
 TEST_F(SettingsPane, TheSearchFindsPartsByWhatIsInThem) {
-    view.folded = {"masks", "other masks", "softmax", "model", "parts", "mistakes", "compare"};
+    view.settings.folded = {"masks", "other masks", "softmax", "model", "parts", "mistakes", "compare"};
     EXPECT_THAT(found(""), Not(Contains("Causal")));
     EXPECT_THAT(found("CAUS"), Contains("Causal")) << "what is folded is opened for it";
     EXPECT_THAT(found("caus"), Not(Contains("paint…")));
@@ -72,7 +72,7 @@ TEST_F(SettingsPane, TheSearchFindsPartsByWhatIsInThem) {
     for (const MistakeInfo& info : mistakes()) EXPECT_THAT(found(std::string(info.title)), Contains(std::string(info.title)));
     const std::set<std::string> none = found("no such setting");
     for (const char* control : {"Causal", "paint…", "pin this state", "Tied head"}) EXPECT_THAT(none, Not(Contains(control)));
-    EXPECT_EQ(view.folded.size(), 7U) << "searching folds and opens nothing";
+    EXPECT_EQ(view.settings.folded.size(), 7U) << "searching folds and opens nothing";
 }
 
 /// Long sections would otherwise hide what was found below the edge of the pane.
@@ -100,9 +100,10 @@ TEST_F(SettingsPane, TheSearchScrollsToTheControlItFinds) {
 
 /// A mistake turns the comparison on, whose section lies above and grows.
 TEST_F(SettingsPane, WhatIsClickedStaysInPlaceWhenTheSectionAboveGrows) {
-    for (const char* name : {"shown", "masks", "model", "tokens", "parts", "softmax", "edits", "other masks"}) view.folded.insert(name);
-    view.folded.erase("compare");
-    view.folded.erase("mistakes");
+    for (const char* name : {"shown", "masks", "model", "tokens", "parts", "softmax", "edits", "other masks"})
+        view.settings.folded.insert(name);
+    view.settings.folded.erase("compare");
+    view.settings.folded.erase("mistakes");
     view.panes.reveal = "mistakes";
     frames(4, ui_frame);
     const std::string label = std::string(mistakes()[1].title) + "##mistake";
@@ -125,16 +126,16 @@ TEST_F(SettingsPane, WhatIsClickedStaysInPlaceWhenTheSectionAboveGrows) {
 /// Otherwise a click on the lowest heading would seem to do nothing.
 TEST_F(SettingsPane, ASectionThatIsOpenedAtTheBottomIsScrolledTo) {
     for (const char* name : {"shown", "masks", "other masks", "softmax", "edits", "compare", "model", "tokens", "parts", "mistakes"})
-        view.folded.insert(name);
+        view.settings.folded.insert(name);
     ImGui::GetIO().DisplaySize = {1280, 560};
     frames(4, ui_frame);
     const ImGuiWindow* pane = find_window("##sections");
     ASSERT_NE(pane, nullptr);
     ASSERT_EQ(pane->Scroll.y, 0);
-    const std::size_t folded = view.folded.size();
+    const std::size_t folded = view.settings.folded.size();
     const ImRect area = pane->InnerClipRect;
-    for (float y = area.Max.y - 3; y > area.Min.y && view.folded.size() == folded; y -= 5) click(area.Min.x + 60, y, ui_frame);
-    ASSERT_EQ(view.folded.size(), folded - 1);
+    for (float y = area.Max.y - 3; y > area.Min.y && view.settings.folded.size() == folded; y -= 5) click(area.Min.x + 60, y, ui_frame);
+    ASSERT_EQ(view.settings.folded.size(), folded - 1);
     frames(4, ui_frame);
     EXPECT_GT(find_window("##sections")->Scroll.y, 0);
 }
@@ -147,13 +148,13 @@ TEST_F(SettingsPane, ASlashBeginsTheSearch) {
     EXPECT_TRUE(view.panes.left);
     type("padding", ui_frame);
     frames(3, ui_frame);
-    EXPECT_EQ(view.search.text, "padding") << "the slash itself is not typed";
+    EXPECT_EQ(view.settings.search.text, "padding") << "the slash itself is not typed";
     EXPECT_TRUE(session->document().forward.masks.padding) << "nor are the letters shortcuts";
     EXPECT_THAT(controls(), Contains("Padding"));
 }
 
 TEST_F(SettingsPane, ALessonShowsItsPartsOpen) {
-    view.folded = {"masks", "other masks"};
+    view.settings.folded = {"masks", "other masks"};
     const auto tour = find_lesson("tour");
     const auto with_masks = std::find_if(tour->steps.begin(), tour->steps.end(),
                                          [](const LessonStep& step) { return step.look.settings && step.look.controls.count() == 1; });

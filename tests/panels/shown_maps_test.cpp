@@ -22,8 +22,13 @@ protected:
 
 TEST_F(ShownMaps, TheFirstKeyIsLeftOutOfThePictureAlone) {
     open_example("causal-attention");
-    const Matrix weights = matrices.stage(trace(), {Stage::Weights, 0}, 0, 0);
-    const Matrix rest = matrices.without_first_key(weights);
+    const Matrix weights = map_of({Stage::Weights, 0}, 0, 0);
+    const auto without_first_key = [this](std::int64_t head) {
+        return ask([head](const NumberDesk& numbers, const Subject& shown) {
+            return numbers.numbers({.of = shown, .stage = {Stage::Weights, 0}, .head = head, .without_first_key = true}).map;
+        });
+    };
+    const Matrix rest = without_first_key(0);
     ASSERT_EQ(rest.data.rows, weights.data.rows);
     EXPECT_NE(rest.data.key, weights.data.key);
     for (std::int64_t t = 0; t < rest.data.rows; ++t) {
@@ -39,18 +44,18 @@ TEST_F(ShownMaps, TheFirstKeyIsLeftOutOfThePictureAlone) {
     }
     for (const View shown : {View::Heads, View::Grid}) {
         view.view = shown;
-        view.without_first_key = false;
+        view.heads.without_first_key = false;
         frames(2, ui_frame);
         const auto keys = [&] {
             std::set<std::uint64_t> all;
             for (const auto& call : canvas.calls) all.insert(call.request.data.key);
             return all;
         };
-        const std::uint64_t whole = matrices.stage(trace(), {Stage::Weights, 0}, 0, 1).data.key;
+        const std::uint64_t whole = map_of({Stage::Weights, 0}, 0, 1).data.key;
         EXPECT_TRUE(keys().contains(whole));
-        view.without_first_key = true;
+        view.heads.without_first_key = true;
         frames(2, ui_frame);
-        EXPECT_TRUE(keys().contains(matrices.without_first_key(matrices.stage(trace(), {Stage::Weights, 0}, 0, 1)).data.key));
+        EXPECT_TRUE(keys().contains(without_first_key(1).data.key));
         with_context([](PanelContext& context) {
             EXPECT_EQ(shown_title(context, {Stage::Weights, 0}), "Weights without the first key");
             EXPECT_EQ(shown_title(context, {Stage::Scores, 0}), "Scores");
@@ -61,9 +66,11 @@ TEST_F(ShownMaps, TheFirstKeyIsLeftOutOfThePictureAlone) {
 
 TEST_F(ShownMaps, WeightsAreShownTimesWhatTheyMove) {
     open_example("causal-attention");
-    const Matrix weights = matrices.stage(trace(), {Stage::Weights, 0}, 0, 1);
+    const Matrix weights = map_of({Stage::Weights, 0}, 0, 1);
     const auto norms = get(facet::ValueNorms{{Stage::Weights, 0}});
-    const Matrix moved = matrices.norm_weighted(weights, *norms, 0, 1);
+    const Matrix moved = ask([](const NumberDesk& numbers, const Subject& shown) {
+        return numbers.numbers({.of = shown, .stage = {Stage::Weights, 0}, .head = 1, .norm_weighted = true}).map;
+    });
     EXPECT_TRUE(moved.is_norm_weighted);
     const std::int64_t rows = moved.data.rows, cols = moved.data.cols;
     std::vector<float> numbers;
@@ -76,7 +83,7 @@ TEST_F(ShownMaps, WeightsAreShownTimesWhatTheyMove) {
         }
     for (const View shown : {View::Heads, View::Grid}) {
         view.view = shown;
-        view.norm_weighted = true;
+        view.heads.norm_weighted = true;
         canvas.calls.clear();
         frames(3, ui_frame);
         const auto call = std::find_if(canvas.calls.begin(), canvas.calls.end(), [&](const auto& one) {
@@ -95,11 +102,14 @@ TEST_F(ShownMaps, GradientsTakeThePlaceOfValues) {
     open_example("causal-attention");
     const auto computed_gradients = get(facet::Gradients{});
     const GradientTrace<float>& gradients = *computed_gradients;
+    const auto gradient_of = [this](const Matrix& matrix) {
+        return ask([&matrix](const NumberDesk& numbers, const Subject&) { return numbers.gradient(matrix); });
+    };
     for (const StageId& id : {StageId{Stage::Scores, 0}, StageId{Stage::Q, 0}, StageId{Stage::Residual1, 0}}) {
-        const Matrix value = matrices.stage(trace(), id, 0, 1);
-        const Matrix gradient = matrices.gradient_of(value, trace(), gradients);
+        const Matrix value = map_of(id, 0, 1);
+        const Matrix gradient = gradient_of(value);
         ASSERT_FALSE(gradient.empty());
-        const Matrix turned = matrices.gradient_of(matrices.transposed(value, "t"), trace(), gradients);
+        const Matrix turned = gradient_of(transposed(value, "t"));
         const auto& expected = gradients.find(id)->value;
         for (std::int64_t r = 0; r < value.data.rows; ++r)
             for (std::int64_t c = 0; c < value.data.cols; ++c) {
@@ -108,12 +118,17 @@ TEST_F(ShownMaps, GradientsTakeThePlaceOfValues) {
                 EXPECT_EQ(turned.at(c, r), number);
             }
     }
-    const Matrix head = matrices.parameter(trace(), "layers.0.attention.qkv.weight", Axis::C, Axis::D, 8, 8, 2, 5);
-    const Matrix gradient = matrices.gradient_of(head, trace(), gradients);
+    const Matrix head = ask([](const NumberDesk& numbers, const Subject& shown) {
+        return numbers.parameter(shown, {"layers.0.attention.qkv.weight", Axis::C, Axis::D, 8, 8, 2, 5});
+    });
+    const Matrix gradient = gradient_of(head);
     const float* all = gradients.parameters->find("layers.0.attention.qkv.weight");
     ASSERT_EQ(gradient.data.rows, 5);
     EXPECT_EQ(gradient.at(1, 3), all[3 * 48 + 8 + 3]);
-    EXPECT_TRUE(matrices.gradient_of(matrices.one_hot(trace(), {Stage::TokenEmbedding}, 0), trace(), gradients).empty());
+    const Matrix tokens =
+        ask([](const NumberDesk& numbers, const Subject& shown) { return numbers.one_hot(shown, {Stage::TokenEmbedding}, 0); });
+    ASSERT_FALSE(tokens.empty());
+    EXPECT_TRUE(gradient_of(tokens).empty());
     const auto values_drawn = largest_map();
     type("d", ui_frame);
     frames(2, ui_frame);
@@ -133,7 +148,7 @@ TEST_F(ShownMaps, HeadsAndGridShowGradientsToo) {
     for (const float x : recorded->value.values()) largest = std::max(largest, std::abs(x));
     ASSERT_GT(largest, 0);
     view.stage = {Stage::Weights, 0};
-    view.heads_stage = Stage::Weights;
+    view.heads.stage = Stage::Weights;
     for (const View shown : {View::Heads, View::Grid}) {
         view.view = shown;
         for (const bool gradients_on : {true, false}) {

@@ -1,4 +1,4 @@
-#include "app/widgets/statistics.hpp"
+#include "app/session/numbers/heatmap_statistics.hpp"
 
 #include <gtest/gtest.h>
 

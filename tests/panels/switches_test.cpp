@@ -45,7 +45,7 @@ TEST_F(SwitchTest, OneHeadOrAllOfThem) {
     frames(3, ui_frame);
     ASSERT_TRUE(press_pill("##centre", "##heads", 0));
     EXPECT_EQ(view.view, View::Heads);
-    EXPECT_EQ(view.heads_stage, Stage::Weights);
+    EXPECT_EQ(view.heads.stage, Stage::Weights);
     ASSERT_TRUE(press_pill("##centre", "##heads", 1));
     EXPECT_EQ(view.view, View::Step);
     EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0}));
@@ -56,15 +56,15 @@ TEST_F(SwitchTest, OneHeadOrAllOfThem) {
 }
 
 TEST_F(SwitchTest, WhatIsOpenedShowsTheWeightsOfAllHeads) {
-    view.heads_stage = Stage::Scaled;
+    view.heads.stage = Stage::Scaled;
     look_afresh(view, Look{});
     EXPECT_EQ(view.stage.stage, Stage::Scores) << "the first step of the equation";
-    EXPECT_EQ(view.heads_stage, Stage::Weights);
+    EXPECT_EQ(view.heads.stage, Stage::Weights);
     Look heads;
     heads.view = View::Heads;
     heads.stage = {Stage::Masked, 0};
     turn_to(view, heads);
-    EXPECT_EQ(view.heads_stage, Stage::Masked) << "as a lesson wants it";
+    EXPECT_EQ(view.heads.stage, Stage::Masked) << "as a lesson wants it";
 }
 
 TEST(TrainWords, SayWhichTokenizerTheTextUses) {

@@ -37,12 +37,12 @@ protected:
 };
 
 TEST_F(TextRow, WhatIsTooLongIsNotPasted) {
-    ASSERT_TRUE(view.text.editing);
+    ASSERT_TRUE(view.text_row.edit.editing);
     const Document before = session->document();
     paste(900'000);
     EXPECT_EQ(refusals(), 1U);
     EXPECT_EQ(session->document(), before);
-    EXPECT_EQ(view.text.text, before.texts[0]);
+    EXPECT_EQ(view.text_row.edit.text, before.texts[0]);
     EXPECT_LT(vertices(), 200'000) << "letter by letter it would be laid out";
     paste(10);
     EXPECT_EQ(session->document().texts[0], before.texts[0] + std::string(10, 'x'));
@@ -67,7 +67,7 @@ TEST_F(TextRow, AnAddedTextIsTypedIntoAtOnce) {
     const ImVec2 add = find("##Popup", {"add a text", "item"});
     click(add.x, add.y, ui_frame);
     frames(4, ui_frame);
-    ASSERT_TRUE(view.text.editing);
+    ASSERT_TRUE(view.text_row.edit.editing);
     type(" Xx", ui_frame);
     frames(3, ui_frame);
     std::vector<std::string> after = before;
@@ -77,7 +77,7 @@ TEST_F(TextRow, AnAddedTextIsTypedIntoAtOnce) {
     frames(3, ui_frame);
     after.back() = before.front();
     EXPECT_EQ(session->document().texts, after);
-    EXPECT_FALSE(view.text.editing);
+    EXPECT_FALSE(view.text_row.edit.editing);
 }
 
 /// A text that nothing could be computed for.
@@ -95,8 +95,8 @@ protected:
 TEST_F(UnreadText, IsInTheEditorAndCanBeRepaired) {
     open_with("the quantum flux");
     ASSERT_EQ(session->snapshot()->trace, nullptr);
-    ASSERT_TRUE(view.text.editing);
-    EXPECT_EQ(view.text.text, "the quantum flux");
+    ASSERT_TRUE(view.text_row.edit.editing);
+    EXPECT_EQ(view.text_row.edit.text, "the quantum flux");
     const bool dark = view.dark;
     type("l", ui_frame);
     EXPECT_EQ(text(), "the quantum fluxl") << "what is typed belongs to the text";
@@ -104,7 +104,7 @@ TEST_F(UnreadText, IsInTheEditorAndCanBeRepaired) {
     press(Key::Escape, ui_frame);
     frames(3, ui_frame);
     EXPECT_EQ(text(), "the quantum flux");
-    EXPECT_TRUE(view.text.editing) << "there is nothing else to click";
+    EXPECT_TRUE(view.text_row.edit.editing) << "there is nothing else to click";
     type("l", ui_frame);
     EXPECT_NE(view.dark, dark) << "after Escape, keys are shortcuts again";
     type("t", ui_frame);
@@ -116,22 +116,22 @@ TEST_F(UnreadText, IsInTheEditorAndCanBeRepaired) {
     EXPECT_EQ(session->snapshot()->problem, "");
     press(Key::Enter, ui_frame);
     frames(3, ui_frame);
-    EXPECT_FALSE(view.text.editing) << "now there are tokens to show";
+    EXPECT_FALSE(view.text_row.edit.editing) << "now there are tokens to show";
 }
 
 TEST_F(UnreadText, IsClosedWhenAnotherDocumentIsOpened) {
     open_with("the quantum flux");
     press(Key::Escape, ui_frame);
     frames(3, ui_frame);
-    ASSERT_TRUE(view.text.editing);
+    ASSERT_TRUE(view.text_row.edit.editing);
     session->apply({command::OpenDocument{open_preset("stories")}, ""});
     session->wait();
     frames(4, ui_frame);
     ASSERT_NE(session->snapshot()->trace, nullptr);
-    EXPECT_FALSE(view.text.editing);
+    EXPECT_FALSE(view.text_row.edit.editing);
     type("t", ui_frame);
     frames(3, ui_frame);
-    EXPECT_TRUE(view.text.editing) << "the field that is asked for stays";
+    EXPECT_TRUE(view.text_row.edit.editing) << "the field that is asked for stays";
 }
 
 TEST_F(UnreadText, IsNotOpenedForAProblemOfTheModel) {
@@ -141,7 +141,7 @@ TEST_F(UnreadText, IsNotOpenedForAProblemOfTheModel) {
     frames(4, ui_frame);
     ASSERT_EQ(session->snapshot()->trace, nullptr);
     ASSERT_EQ(session->snapshot()->problem_field, Field::DModel);
-    EXPECT_FALSE(view.text.editing);
+    EXPECT_FALSE(view.text_row.edit.editing);
 }
 
 TEST_F(UnreadText, EveryViewCanBeDrawn) {
@@ -163,7 +163,7 @@ TEST_F(UnreadText, OfAnotherModelLeavesNoNumbersBehind) {
     session->apply({command::OpenDocument{other}, ""});
     frames(4, ui_frame);
     EXPECT_EQ(session->snapshot()->trace, nullptr);
-    EXPECT_TRUE(view.text.editing);
+    EXPECT_TRUE(view.text_row.edit.editing);
     session->apply({command::Undo{}, ""});
     frames(4, ui_frame);
     EXPECT_NE(session->snapshot()->trace, nullptr);

@@ -163,7 +163,7 @@ TEST_F(TokenPathView, TheSettingsTellOfTheTokenizer) {
     view.stage = {Stage::Weights, 0};
     frames(3, ui_frame);
     EXPECT_TRUE(has("pieces")) << "further down";
-    view.folded.insert("tokenizer aside");
+    view.settings.folded.insert("tokenizer aside");
     frames(3, ui_frame);
     EXPECT_FALSE(has("pieces"));
     open_example("stories");

@@ -12,9 +12,9 @@
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
-#include "app/panels/maps/matrix.hpp"
 #include "app/panels/views/token_lines.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/session/session.hpp"
 #include "app/session/values/knock_out.hpp"
 #include "app/session/values/map_tensors.hpp"
@@ -124,41 +124,54 @@ TEST(TokenLines, AreSearchedOnceForEveryPicture) {
     const TokenLines picture = small_picture(values, keep);
     const Matrix& map = picture.maps[0].weights;
     const std::vector<MapOfHead> maps = {{&map, 0}}, twice = {{&map, 0}, {&map, 1}};
-    MatrixStore store;
-    Snapshot snapshot;
-    snapshot.serial = 1;
-    store.use(snapshot);
-    const auto first = store.strong_cells(maps, 100);
-    EXPECT_EQ(store.strong_cells(maps, 100), first);
-    EXPECT_EQ(store.strong_cells(maps, 1)->cells.size(), 1U);
-    EXPECT_EQ(store.strong_cells(twice, 100)->cells.size(), 2 * first->cells.size());
-    store.use(snapshot);
-    EXPECT_EQ(store.strong_cells(maps, 100), first) << "as long as they are drawn in every frame";
-    store.use(snapshot);
-    store.use(snapshot);
+    Inquiry inquiry;
+    NumberStore store;
+    const NumberDesk numbers(inquiry, store, {}, {});
+    const auto first = numbers.strongest(maps, 100);
+    EXPECT_EQ(numbers.strongest(maps, 100), first);
+    EXPECT_EQ(numbers.strongest(maps, 1)->cells.size(), 1U);
+    EXPECT_EQ(numbers.strongest(twice, 100)->cells.size(), 2 * first->cells.size());
+    store.begin_frame();
+    EXPECT_EQ(numbers.strongest(maps, 100), first) << "as long as they are drawn in every frame";
+    store.begin_frame();
+    store.begin_frame();
     values.assign(values.size(), 0.5F);
-    EXPECT_NE(store.strong_cells(maps, 100), first);
-    snapshot.serial = 2;
+    EXPECT_NE(numbers.strongest(maps, 100), first);
+    // Another computation has other numbers, and so another key.
+    Matrix other = map;
+    ++other.data.key;
     values.assign(values.size(), 0);
-    store.use(snapshot);
-    EXPECT_TRUE(store.strong_cells(maps, 100)->at_least(0.01F).empty()) << "another computation has other numbers";
+    const std::vector<MapOfHead> others = {{&other, 0}};
+    EXPECT_TRUE(numbers.strongest(others, 100)->at_least(0.01F).empty());
 }
 
 TEST(TokenLines, TheLastCellsStayUntilOthersAreFound) {
+    constexpr std::int64_t kPositions = 600;  // too many cells for a frame
+    const std::vector<float> values(kPositions * kPositions, 0.5F);
+    NumberStore store;
+    const auto state = std::make_shared<const State>(State{std::make_shared<const app::Setup>(), {}});
+    Snapshot computation, another;
+    computation.serial = 1, another.serial = 2;
+    computation.trace = another.trace = std::make_shared<const Trace<float>>();
+    const auto strongest = [&](const Snapshot& snapshot, const StageId& stage, std::int64_t sequence, Results::Facts facts) {
+        Matrix map;
+        map.data = {.key = 1, .values = values.data(), .rows = kPositions, .cols = kPositions, .row_stride = kPositions};
+        map.of = NumbersOf{.of = {state, &snapshot}, .stage = stage, .sequence = sequence};
+        const std::vector<MapOfHead> maps = {{&map, 0}};
+        Inquiry inquiry{Results(std::move(facts))};
+        return NumberDesk(inquiry, store, {state, &snapshot}, {}).strongest(maps, 9);
+    };
     const StageId first{Stage::Weights, 0}, second{Stage::Weights, 1};
-    MatrixStore store;
-    Snapshot snapshot;
-    snapshot.serial = 1;
-    store.use(snapshot);
-    EXPECT_EQ(store.latest_cells(first, 0, nullptr), nullptr);
+    EXPECT_EQ(strongest(computation, first, 0, {}), nullptr);
     const auto found = std::make_shared<const StrongCells>();
-    EXPECT_EQ(store.latest_cells(first, 0, found), found);
-    EXPECT_EQ(store.latest_cells(first, 0, nullptr), found);
-    EXPECT_EQ(store.latest_cells(second, 0, nullptr), nullptr) << "of another layer";
-    EXPECT_EQ(store.latest_cells(first, 1, nullptr), nullptr) << "of another sequence";
-    snapshot.serial = 2;
-    store.use(snapshot);
-    EXPECT_EQ(store.latest_cells(first, 0, nullptr), nullptr) << "of another computation";
+    auto fact = std::make_shared<Fact>();
+    fact->request = {state, facet::StrongCells{.stage = first, .heads = {0}, .most = 9}};
+    fact->value = found;
+    EXPECT_EQ(strongest(computation, first, 0, {fact}), found);
+    EXPECT_EQ(strongest(computation, first, 0, {}), found);
+    EXPECT_EQ(strongest(computation, second, 0, {}), nullptr) << "of another layer";
+    EXPECT_EQ(strongest(computation, first, 1, {}), nullptr) << "of another sequence";
+    EXPECT_EQ(strongest(another, first, 0, {}), nullptr) << "of another computation";
 }
 
 TEST(TokenLines, FindsTheTokenUnderTheMouse) {
@@ -476,8 +489,7 @@ TEST_F(TokenViews, AllTokensHaveLinesUntilOneIsChosen) {
 TEST_F(TokenViews, MeanOfTheHeadsStandsBesideThem) {
     open_example("gpt-tiny");
     const StageId id{Stage::Weights, 1};
-    const auto computed_mean = get(facet::HeadMean{id});
-    const Matrix mean = matrices.mean_map(*trace().find(id), *computed_mean, 0);
+    const Matrix mean = map_of(id, 0, kMeanHead);
     ASSERT_FALSE(mean.empty());
     const Tensor<float>& weights = trace().find(id)->value;
     for (std::int64_t t = 0; t < mean.data.rows; ++t)

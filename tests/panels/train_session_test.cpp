@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "app/panels/frame/frame.hpp"
-#include "app/panels/maps/matrix.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/session/session.hpp"
 #include "app/session/values/knock_out.hpp"
 #include "app/session/values/readings.hpp"
@@ -48,14 +48,14 @@ protected:
         CommandSink sink;
         const States states = session->states();
         Inquiry inquiry(session->results());
-        matrices.use(*snapshot, std::exchange(tensors, {}));
+        number_store.begin_frame();
         PanelContext context{{.theme = theme,
                               .canvas = canvas,
                               .document = session->document(),
                               .inquiry = inquiry,
                               .training = session->training(),
                               .view = view,
-                              .matrices = matrices,
+                              .number_store = number_store,
                               .commands = sink,
                               .now = now,
                               .can_undo = session->can_undo(),
@@ -64,7 +64,6 @@ protected:
                              *snapshot,
                              states};
         draw_frame(context);
-        tensors = inquiry.take_tensors();
         session->want(inquiry.wanted());
         for (const Command& command : sink) session->apply(command);
         now += 1.0 / 60;
@@ -96,8 +95,7 @@ protected:
     std::function<void()> ui_frame = [this] { draw(); };
     std::unique_ptr<Session> session;
     ViewState view;
-    MatrixStore matrices;
-    std::vector<std::shared_ptr<const void>> tensors;
+    NumberStore number_store;
     double now = 0;
 };
 
@@ -207,7 +205,7 @@ TEST_F(TrainSessionTest, AnswersAreThoseOfTheMomentThatIsShown) {
                                     .inquiry = inquiry,
                                     .training = session->training(),
                                     .view = view,
-                                    .matrices = matrices,
+                                    .number_store = number_store,
                                     .commands = sink},
                                    *snapshot,
                                    states};

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/frame/frame.hpp"
-#include "app/panels/maps/matrix.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/session/session.hpp"
 #include "app/session/values/sample.hpp"
 #include "app/session/values/snapshot.hpp"
@@ -61,20 +61,19 @@ protected:
         CommandSink sink;
         const auto shared = std::make_shared<const Snapshot>(snapshot);
         Inquiry inquiry(Results{facts});
-        matrices.use(*shared, std::exchange(tensors, {}));
+        number_store.begin_frame();
         PanelContext context{{.theme = theme,
                               .canvas = canvas,
                               .document = document,
                               .inquiry = inquiry,
                               .training = report,
                               .view = view,
-                              .matrices = matrices,
+                              .number_store = number_store,
                               .commands = sink,
                               .now = now},
                              *shared,
                              states};
         draw_frame(context);
-        tensors = inquiry.take_tensors();
         axis_end = run_end(context);
         for (const Command& command : sink) {
             commands.push_back(command);
@@ -114,10 +113,9 @@ protected:
     Snapshot snapshot;
     States states;
     Results::Facts facts;
-    std::vector<std::shared_ptr<const void>> tensors;
     TrainingReport report{std::make_shared<const RunStatus>(), {}};
     ViewState view;
-    MatrixStore matrices;
+    NumberStore number_store;
     std::vector<Command> commands;
     double now = 0, axis_end = 0;
 };
@@ -176,7 +174,7 @@ TEST_F(TrainViewTest, TheAxisOfAReopenedRunEndsWhereTheRunWillEnd) {
 }
 
 TEST_F(TrainViewTest, TheMemoryForTheStepsOfAllRunsIsShownAndSet) {
-    view.folded = {"run optimizer", "run mistake", "run model", "run parts", "run stop", "run sampling"};
+    view.settings.folded = {"run optimizer", "run mistake", "run model", "run parts", "run stop", "run sampling"};
     open({.run = 1}, std::nullopt);
     const ImVec2 memory = find("##train_scroll", {"limit", "track"});
     drag(memory, {memory.x + 40, memory.y}, ui_frame);
@@ -251,7 +249,7 @@ TEST_F(TrainViewTest, APartOfTheModelIsChosenForTheNextRun) {
     open({.run = 1}, std::nullopt);
     const Config before = document.run.model;
     ASSERT_EQ(before.position, PositionKind::Learned);
-    view.folded = {"run model", "run optimizer", "run mistake", "run stop", "run sampling", "run checkpoint"};
+    view.settings.folded = {"run model", "run optimizer", "run mistake", "run stop", "run sampling", "run checkpoint"};
     document.config = open_preset("llama-tiny").config;
     document.trained.reset();  // the other views show a model that is not the run's
     frames(2, ui_frame);

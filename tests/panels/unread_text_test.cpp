@@ -25,11 +25,11 @@ protected:
     void write_unreadable() {
         type("t", ui_frame);
         frames(3, ui_frame);
-        ASSERT_TRUE(view.text.editing);
+        ASSERT_TRUE(view.text_row.edit.editing);
         type(" zzz", ui_frame);
         press(Key::Enter, ui_frame);
         frames(4, ui_frame);
-        ASSERT_FALSE(view.text.editing);
+        ASSERT_FALSE(view.text_row.edit.editing);
         ASSERT_NE(session->snapshot()->problem, "");
     }
     std::string disagreement_;
@@ -81,10 +81,10 @@ TEST_F(TextNotRead, AClickOnItOpensItForMending) {
     for (float x = ImGui::GetIO().DisplaySize.x - 190; x > 200 && !clicked; x -= 20) {
         click(x, 90, ui_frame);
         frames(2, ui_frame);
-        clicked = view.text.editing;
+        clicked = view.text_row.edit.editing;
     }
     ASSERT_TRUE(clicked);
-    EXPECT_NE(view.text.text.find("zzz"), std::string::npos) << "what was typed, not what is shown";
+    EXPECT_NE(view.text_row.edit.text.find("zzz"), std::string::npos) << "what was typed, not what is shown";
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ protected:
     std::vector<std::string> symbols(const StageId& id) {
         std::vector<std::string> found;
         with_context([&](PanelContext& context) {
-            const Equation equation = equation_of(context.matrices, context.trace(), id, 0, 0);
+            const Equation equation = equation_of(context.numbers(), context.shown(), id, 0, 0);
             found.push_back(equation.result.symbol);
             for (const Matrix& operand : equation.operands) found.push_back(operand.symbol);
         });

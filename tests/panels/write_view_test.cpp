@@ -180,13 +180,13 @@ TEST_F(WriteViewTest, EscapeLeavesTheBranchesAsTheyWere) {
     for (const bool cancelled : {true, false}) {
         type("t", ui_frame);
         frames(3, ui_frame);
-        ASSERT_TRUE(view.text.editing);
+        ASSERT_TRUE(view.text_row.edit.editing);
         type("x", ui_frame);
         frames(2, ui_frame);
         EXPECT_NE(whole_texts(session->document()), whole_texts(before));
         press(cancelled ? Key::Escape : Key::Enter, ui_frame);
         frames(2, ui_frame);
-        EXPECT_FALSE(view.text.editing);
+        EXPECT_FALSE(view.text_row.edit.editing);
         EXPECT_EQ(session->document() == before, cancelled);
     }
     EXPECT_TRUE(writing().tokens.empty());
@@ -413,8 +413,8 @@ TEST_F(OpenedInWrite, AnIdThatTheTokenizerLacksIsNamedEverywhereButDecodesToNoth
     const std::string name = "#" + std::to_string(last);
     ASSERT_FALSE(session->document().model->text().pieces()->token_text(last));
     with_context([&](PanelContext& context) {
-        EXPECT_EQ(index_label(context, context.trace().plan->logits(), Axis::V, last), name);
-        EXPECT_EQ(index_label(context, context.trace().plan->logits(), Axis::V, 5).find('#'), std::string::npos) << "which has a text";
+        EXPECT_EQ(index_label(context, context.structure().plan->logits(), Axis::V, last), name);
+        EXPECT_EQ(index_label(context, context.structure().plan->logits(), Axis::V, 5).find('#'), std::string::npos) << "which has a text";
     });
     const std::size_t typed = session->snapshot()->tokens[0].size();
     session->apply({command::WriteToken{0, last, 0.1, 0.1}, ""});

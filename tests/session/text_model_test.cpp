@@ -36,7 +36,7 @@ Ids ids_of(const TextModel& model, const std::string& text, Reader reader = Read
 class WithTokenizer {
 public:
     WithTokenizer(const char* model, const char* tokenizer) {
-        for (const char* file : {"config.json", "model.safetensors"}) fs::copy_file(kPublished / model / file, folder_.path() / file);
+        fs::copy(kPublished / model, folder_.path());
         fs::copy_file(kPublished / "tokenizers" / tokenizer / "tokenizer.json", folder_.path() / "tokenizer.json");
         model_ = OpenedModel::open(folder_.path());
     }
@@ -112,7 +112,8 @@ TEST(TextModel, OfAPublishedModelKnowsItsTemplateAndSpecialTokens) {
 /// Some tokenizers put a space before a text's first word and take it away again.
 TEST(TextModel, KnowsHowATextBegins) {
     const WithTokenizer llama("llama", "llama2");
-    const TextModel &text = llama.text(), &gpt2 = OpenedModel::open(kPublished / "gpt2")->text();
+    const auto published = OpenedModel::open(kPublished / "gpt2");
+    const TextModel &text = llama.text(), &gpt2 = published->text();
     const std::int32_t word = ids_of(text, "the").at(1), spaced = ids_of(gpt2, "a the").back();
     EXPECT_EQ(text.vocabulary().at(static_cast<std::size_t>(word)), " the");
     EXPECT_EQ(text.first_text(word), "the");

@@ -411,7 +411,9 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
             if (pick(4) == 0) std::this_thread::sleep_for(std::chrono::microseconds(pick(500)));
         }
         session.update();
-        const auto snapshot = session.snapshot();
+        // Both at once: a newer moment may be ready a little later.
+        const Session::Shown now = session.shown();
+        const auto& snapshot = now.snapshot;
         if (snapshot->trained_step.has_value()) {
             const float number = snapshot->trace->parameters->data()[0];
             if (*snapshot->trained_step > 0) {
@@ -419,7 +421,7 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
             }
             ++trained;
         }
-        if (session.is_up_to_date() && session.document().trained && session.document().trained->step) {
+        if (now.up_to_date && session.document().trained && session.document().trained->step) {
             ASSERT_EQ(snapshot->trained_step, session.document().trained->step) << "another moment under the name of this one";
             ++named;
         }

@@ -15,6 +15,7 @@
 #include "app/session/session.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/values/next_words.hpp"
+#include "app/session/values/sample.hpp"
 #include "app/session/values/snapshot.hpp"
 #include "engine/generate/generate.hpp"
 #include "engine/model/transformer.hpp"
@@ -70,6 +71,10 @@ TEST_F(WritingSession, OfAModelWithoutATokenizerIsAListOfIds) {
     EXPECT_THAT(text, testing::StartsWith("5 3 9 " + std::to_string(ids[3]) + " "));
     apply({command::SetTexts{{text}, {}}, ""});
     EXPECT_EQ(shown_ids(), ids);
+    const auto sample = session->get(facet::Sample{{.temperature = 0, .tokens = 3}});
+    std::string apart;
+    for (const Token& token : sample->tokens) apart += " " + std::to_string(token.id);
+    EXPECT_EQ(sample->text, apart);
 }
 
 TEST_F(WritingSession, WritesWhatTheEngineWritesAndShowsIt) {

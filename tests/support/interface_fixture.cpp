@@ -23,15 +23,15 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
     CommandSink sink;
     Inquiry::Wait wait;
     if (instant) wait = [this](const Request& request) { return session->wait_for(request); };
-    Inquiry inquiry(session->results(), std::move(wait));
-    matrices.use(*snapshot_, std::exchange(tensors_, {}));
+    Inquiry& inquiry = inquiry_.emplace(session->results(), std::move(wait));
+    number_store.begin_frame();
     PanelContext context{{.theme = theme,
                           .canvas = canvas,
                           .document = session->document(),
                           .inquiry = inquiry,
                           .training = session->training(),
                           .view = view,
-                          .matrices = matrices,
+                          .number_store = number_store,
                           .commands = sink,
                           .now = now,
                           .can_undo = session->can_undo(),
@@ -50,7 +50,6 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          *snapshot_,
                          shown.states};
     use(context);
-    tensors_ = inquiry.take_tensors();
     session->want(inquiry.wanted());
     for (const Command& command : sink) {
         commands.push_back(command);
@@ -58,6 +57,12 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
         session->apply(command);
         if (instant) session->wait();
     }
+}
+
+Matrix InterfaceFixture::ask(const std::function<Matrix(const NumberDesk&, const Subject&)>& question) {
+    Matrix answer;
+    with_context([&](PanelContext& context) { answer = question(context.numbers(), context.shown()); });
+    return answer;
 }
 
 void InterfaceFixture::control(char letter, bool shift) {

@@ -3,12 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/session/session.hpp"
 #include "app/session/values/snapshot.hpp"
 #include "tests/support/imgui_fixture.hpp"
@@ -24,6 +25,13 @@ protected:
     const Trace<float>& trace() const { return *session->snapshot()->trace; }
     /// Calls `use` with a panel context, then applies the commands.
     void with_context(const std::function<void(PanelContext&)>& use);
+    /// What the desk answers about the shown state.
+    Matrix ask(const std::function<Matrix(const NumberDesk& numbers, const Subject& shown)>& question);
+    Matrix map_of(const StageId& id, std::int64_t sequence, std::int64_t head) {
+        return ask([&](const NumberDesk& numbers, const Subject& shown) {
+            return numbers.numbers({.of = shown, .stage = id, .sequence = sequence, .head = head}).map;
+        });
+    }
     /// Computes a facet of the shown or another state. Fails the test if it does not exist.
     template <class F>
     std::shared_ptr<const typename F::Value> get(const F& facet) {
@@ -68,15 +76,16 @@ protected:
     WouldBeLost would_be_lost;
     const AutosaveWords* leftover = nullptr;
     ViewState view;
-    MatrixStore matrices;
+    NumberStore number_store;
     std::vector<Command> commands;  ///< of all frames
     bool carry_out = true;          ///< otherwise they are only recorded
     bool instant = true;            ///< effects of commands are computed before the next frame
     double now = 0;
 
 private:
-    std::shared_ptr<const Snapshot> snapshot_;          // referenced by matrices of the last context
-    std::vector<std::shared_ptr<const void>> tensors_;  // likewise
+    // The matrices of the last context point into these.
+    std::shared_ptr<const Snapshot> snapshot_;
+    std::optional<Inquiry> inquiry_;
 };
 
 }  // namespace attn::app::test

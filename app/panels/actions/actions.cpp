@@ -52,12 +52,12 @@ void step(PanelContext& context, int direction) {
 
 void go_to_first(PanelContext& context) {
     if (context.view.view == View::Write) step_written(context, -kEveryMoment);
-    else go_to_first_stage(context.view, context.trace());
+    else go_to_first_stage(context.view, context.structure());
 }
 
 void go_to_last(PanelContext& context) {
     if (context.view.view == View::Write) step_written(context, kEveryMoment);
-    else go_to_last_stage(context.view, context.trace());
+    else go_to_last_stage(context.view, context.structure());
 }
 
 void play(PanelContext& context) {
@@ -69,20 +69,20 @@ void play(PanelContext& context) {
 
 void change_layer(PanelContext& context, int direction) {
     ViewState& view = context.view;
-    const int last = static_cast<int>(context.trace().config.layers_of(view.stage.stack)) - 1;
+    const int last = static_cast<int>(context.structure().config.layers_of(view.stage.stack)) - 1;
     if (view.view == View::Precision) view.precision.line_by_key = direction;
     else if (view.view == View::Totals)
         view.totals.up_to = std::clamp(static_cast<int>(view.totals.up_to.value_or(last)) + direction, 0, last);
-    else go_to_layer(view, context.trace(), std::clamp(std::max(view.stage.layer, 0) + direction, 0, last));
+    else go_to_layer(view, context.structure(), std::clamp(std::max(view.stage.layer, 0) + direction, 0, last));
 }
 
 void change_head(PanelContext& context, int direction) {
-    context.view.head = std::clamp<std::int64_t>(context.view.head + direction, 0, head_count(context.trace()) - 1);
+    context.view.head = std::clamp<std::int64_t>(context.view.head + direction, 0, head_count(context.structure()) - 1);
 }
 
 void change_sequence(PanelContext& context, int direction) {
     if (step_sentence(context, direction)) return;
-    context.view.batch = std::clamp<std::int64_t>(context.view.batch + direction, 0, batch_size(context.trace()) - 1);
+    context.view.batch = std::clamp<std::int64_t>(context.view.batch + direction, 0, batch_size(context.structure()) - 1);
     context.view.next_batch.reset();
 }
 
@@ -106,7 +106,7 @@ void change_moment(PanelContext& context, int direction) {
 /// Moves the selected cell of the current stage by rows and columns.
 void move_cell(PanelContext& context, int rows, int cols) {
     if (!context.has_stage(context.view.stage)) return;
-    const Shape shape = context.trace().shape_of(context.view.stage);
+    const Shape shape = context.structure().shape_of(context.view.stage);
     const auto move = [&](const Dim& dim, int by) {
         const std::int64_t index = context.view.locked.on(dim.axis).value_or(0) + by;
         context.view.locked.set(dim.axis, std::clamp<std::int64_t>(index, 0, dim.size - 1));
@@ -156,7 +156,7 @@ void escape(PanelContext& context) {
     else if (view.focus.visible()) view.focus.hide();
     else if (view.panes.only_centre) view.panes.only_centre = false;
     else if (view.panes.left_open || view.panes.right_open) view.panes.left_open = view.panes.right_open = false;
-    else if (view.painting) view.painting = false;
+    else if (view.paint.on) view.paint.on = false;
     else if (view.lesson.open()) close_lesson(context);
     else if (view.view == View::Grid && !view.grid.find.empty()) view.grid.find.clear();
     else {
@@ -242,14 +242,14 @@ std::vector<Action> table() {
          .chords = {repeating(Key::PageUp)},
          .scope = kPicture,
          .sheet = "previous and next block of the model",
-         .run = [](C& c) { step_block(c.view, c.trace(), -1); },
+         .run = [](C& c) { step_block(c.view, c.structure(), -1); },
          .available = ready},
         {.name = "Next block of the model",
          .group = "Go to",
          .chords = {repeating(Key::PageDown)},
          .scope = kPicture,
          .sheet = "previous and next block of the model",
-         .run = [](C& c) { step_block(c.view, c.trace(), +1); },
+         .run = [](C& c) { step_block(c.view, c.structure(), +1); },
          .available = ready},
         {.name = "First stage",
          .group = "Go to",
@@ -597,7 +597,7 @@ std::vector<Action> table() {
          .sheet = "search the settings",
          .run =
              [](C& c) {
-                 c.view.panes.left = c.view.panes.left_open = c.view.search.focus = true;
+                 c.view.panes.left = c.view.panes.left_open = c.view.settings.search.focus = true;
                  c.view.panes.only_centre = false;
              },
          .available = [](const C& c) { return c.view.view != View::Train && !c.view.lesson.open(); }},

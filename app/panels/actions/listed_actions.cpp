@@ -31,14 +31,14 @@ void show_head(PanelContext& context, const StageId& weights, std::int64_t head)
     ViewState& view = context.view;
     const bool many = view.view == View::Grid || view.view == View::Heads;
     if (!many) view.view = View::Step;
-    view.stage = many ? of_same_attention(weights, view.heads_stage) : weights;
+    view.stage = many ? of_same_attention(weights, view.heads.stage) : weights;
     view.head = head;
 }
 
 void add_places(const PanelContext& context, std::vector<Action>& all) {
     if (!context.ready()) return;
-    const Trace<float>& trace = context.trace();
-    for (const PlanNode& stage : trace.plan->nodes())
+    const Structure& structure = context.structure();
+    for (const PlanNode& stage : structure.plan->nodes())
         all.push_back(without_key(
             "Go to " + stage_words(stage.id), "Stage",
             [id = stage.id](PanelContext& c) {
@@ -47,24 +47,24 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
             },
             &PanelContext::ready,
             fmt::format("{}, {}", stage_title(stage.id, token_noun(context.snapshot)), stage_symbol(stage.id.stage))));
-    for (std::int64_t head = 0; head < head_count(trace); ++head)
+    for (std::int64_t head = 0; head < head_count(structure); ++head)
         all.push_back(without_key(
             fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, &PanelContext::ready, ""));
-    for (const PlanNode& stage : trace.plan->nodes()) {
+    for (const PlanNode& stage : structure.plan->nodes()) {
         if (stage.id.stage != Stage::Weights) continue;
         const std::string side = stage.id.stack == Stack::Encoder ? "encoder " : stage.id.attention == kCrossAttention ? "cross " : "";
-        for (std::int64_t head = 0; head < head_count(trace); ++head)
+        for (std::int64_t head = 0; head < head_count(structure); ++head)
             all.push_back(without_key(
                 fmt::format("{}L{} H{}", side, stage.id.layer, head), "Head",
                 [id = stage.id, head](PanelContext& c) { show_head(c, id, head); }, &PanelContext::ready,
                 fmt::format("layer {}, head {}", stage.id.layer, head)));
     }
-    const std::int64_t most = trace.config.most_layers();
+    const std::int64_t most = structure.config.most_layers();
     for (int layer = 0; layer < static_cast<int>(most); ++layer)
         all.push_back(without_key(
-            fmt::format("Go to layer {}", layer), "Layer", [layer](PanelContext& c) { go_to_layer(c.view, c.trace(), layer); },
+            fmt::format("Go to layer {}", layer), "Layer", [layer](PanelContext& c) { go_to_layer(c.view, c.structure(), layer); },
             &PanelContext::ready, ""));
-    for (std::int64_t sequence = 0; sequence < batch_size(trace) && batch_size(trace) > 1; ++sequence)
+    for (std::int64_t sequence = 0; sequence < batch_size(structure) && batch_size(structure) > 1; ++sequence)
         all.push_back(without_key(
             fmt::format("Go to text {}", sequence + 1), "Text", [sequence](PanelContext& c) { c.view.batch = sequence; },
             &PanelContext::ready, ""));

@@ -40,7 +40,7 @@ void add_lines(const C& context, std::vector<Action>& all) {
             c.view.view = View::Lines;
         },
         "Shows every head again.");
-    const std::int64_t heads = context.ready() ? head_count(context.trace()) : 0;
+    const std::int64_t heads = context.ready() ? head_count(context.structure()) : 0;
     for (std::int64_t head = 0; head < heads; ++head) {
         add(
             all, fmt::format("Lines of head {} on or off", head), "Lines",
@@ -74,14 +74,14 @@ void add_totals(std::vector<Action>& all) {
 
 void add_many_heads(const C& context, std::vector<Action>& all) {
     add(
-        all, "Leave out the first key: on or off", "Heads", [](C& c) { c.view.without_first_key = !c.view.without_first_key; },
+        all, "Leave out the first key: on or off", "Heads", [](C& c) { c.view.heads.without_first_key = !c.view.heads.without_first_key; },
         "In Heads and Grid: shows what else sinks attend to.");
     all.back().also = "sink";
     add(
-        all, "Weights times value norm: on or off", "Heads", [](C& c) { c.view.norm_weighted = !c.view.norm_weighted; },
+        all, "Weights times value norm: on or off", "Heads", [](C& c) { c.view.heads.norm_weighted = !c.view.heads.norm_weighted; },
         "In Heads and Grid: weight × ‖v W_O‖.");
     all.back().also = "norm length";
-    const bool cross = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
+    const bool cross = context.ready() && context.structure().config.architecture == Architecture::EncoderDecoder;
     for (const PatternInfo& pattern : head_patterns()) {
         if (pattern.name == std::string_view("alignment") && !cross) continue;
         add(
@@ -110,7 +110,7 @@ void add_comparison(const C& context, std::vector<Action>& all) {
                     c.view.compare.choose(can_compare(c, c.view.compare.last) ? c.view.compare.last : Compare::Unmasked);
             },
             "");
-    const std::int64_t heads = context.ready() ? head_count(context.trace()) : 0;
+    const std::int64_t heads = context.ready() ? head_count(context.structure()) : 0;
     for (std::int64_t head = 0; head < heads; ++head)
         add(
             all, fmt::format("Compare with head {}", head), "Compare",

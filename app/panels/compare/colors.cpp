@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/session/values/statistics.hpp"
 
 namespace attn::app {
@@ -53,9 +52,9 @@ HeatmapStyle style_of(PanelContext& context, const Matrix& matrix) {
     const bool of_stage = matrix.is_gradient && matrix.origin && matrix.origin->parameter.empty();
     const auto of_all = of_stage ? context.ask(facet::Statistics{matrix.origin->stage, true}) : Answer<facet::Statistics>();
     const TensorStatistics* counted = of_all.value.get();
-    if (counted == nullptr && follows_numbers(options, probability)) counted = statistics_of_matrix(context, matrix);
+    if (counted == nullptr && follows_numbers(options, probability)) counted = context.numbers().count(matrix);
     // While new weights are counted, the last range stays.
-    const auto [lo, hi] = context.matrices.latest_range(matrix.name, counted);
+    const auto [lo, hi] = context.numbers().latest_range(matrix.name, counted);
     return resolve_style(options, probability, lo, hi, keys_of(matrix));
 }
 

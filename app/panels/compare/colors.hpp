@@ -2,7 +2,7 @@
 /// Chooses heatmap styles for a panel's matrices from the user's colour options and the stage's range.
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
+#include "app/session/numbers/number_desk.hpp"
 
 namespace attn::app {
 

@@ -1,5 +1,5 @@
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/kit/head_of.hpp"
+#include "engine/plan/head_of.hpp"
 
 #include <fmt/format.h>
 
@@ -100,40 +100,12 @@ std::string cell_formula(const PanelContext& context, const ComparedSides& sides
 std::string formula_of_chosen_cell(const PanelContext& context, const ComparedSides& sides, const Matrix& a, const Matrix& b) {
     const auto row = context.view.last_selection().on(b.row_axis);
     if (!row) return cell_formula(context, sides, a, b);
-    return cell_formula(context, sides, with_row(context, a, *row), with_row(context, b, *row));
-}
-
-LargeMap place_of(const PanelContext& context, const ComparedSide& side) {
-    const std::int64_t mean = context.snapshot.trace->config.num_heads;
-    return {.stage = side.stage, .head = side.head == kMeanHead ? mean : side.head, .non_finite = {}, .state = side.state};
-}
-
-ChangedMap difference_of_slices(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before) {
-    // Query heads may share the keys of one head; a mean has no single origin.
-    const auto head = [](const Matrix& slice) { return slice.origin ? slice.origin->index[1] : kMeanHead; };
-    const auto part = [&](const ComparedSide& side) { return context.part_read(*side.snapshot->trace, side.stage, side.only_head); };
-    return changed_slice(context, now, sides.b.state,
-                         {.stage = sides.b.stage,
-                          .sequence = sides.b.batch,
-                          .head = head(now),
-                          .part = part(sides.b),
-                          .change = {.minus = sides.a.state, .minus_stage = sides.a.stage, .minus_head = head(before)},
-                          .minus_sequence = sides.a.batch,
-                          .minus_part = part(sides.a)});
-}
-
-/// At least one of the maps is large.
-ChangedMap difference_of_maps(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before) {
-    const LargeMap here = now.large ? *now.large : place_of(context, sides.b),
-                   there = before.large ? *before.large : place_of(context, sides.a);
-    facet::MapChange change{.minus = there.state, .minus_stage = there.stage};
-    if (here.head != there.head) change.minus_head = there.head;
-    return changed_map(context, as_large(now, here, now.large ? now.data.level : before.data.level), change);
+    return cell_formula(context, sides, context.numbers().with_row(a, *row), context.numbers().with_row(b, *row));
 }
 
 /// Why a side has no numbers (yet); empty if unknown.
 Reason missing_numbers(const PanelContext& context, const ComparedSide& side) {
-    return side.state == context.states.shown ? context.missing(side.stage) : Reason();
+    return side.of.state == context.states.shown ? context.missing(side.stage) : Reason();
 }
 
 void include(SharedRange& range, bool& any, float lo, float hi) {
@@ -258,61 +230,52 @@ void compare_with_step(PanelContext& context, std::int64_t step) {
 }
 
 ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head) {
-    const Snapshot& snapshot = context.snapshot_with(id);
-    return {snapshot.trace.get(), context.states.shown, &snapshot, id, head, context.view.batch, "", {}, context.only_head()};
+    return {.of = context.shown(), .stage = id, .head = head, .batch = context.view.batch, .is_there = true};
 }
+
+namespace {
+
+/// Why that state lacks what the side names; empty if it has it.
+Reason missing_from(const PanelContext& context, const ComparedSide& side) {
+    const Structure& structure = side.of.structure();
+    if (structure.plan->find(side.stage) == nullptr) return {fmt::format("That state has no {}.", tensor_name(side.stage))};
+    if (Reason missing = context.numbers().missing(side.of, side.stage); !missing.empty()) return missing;
+    const Shape shape = structure.shape_of(side.stage);
+    if (has_heads(shape) && side.head >= structure.config.num_heads)
+        return {fmt::format("That state has no head {}: it has {}.", side.head, structure.config.num_heads)};
+    if (side.batch >= shape[0].size) return {fmt::format("That state has no text {}: it has {}.", side.batch + 1, shape[0].size)};
+    return {};
+}
+
+}  // namespace
 
 ComparedSide reference_side(const PanelContext& context, const StageId& id, std::int64_t head) {
     const ComparedSide shown = shown_side(context, id, head);
     const CompareSource* source = chosen_source(context);
     if (source == nullptr) return {};
+    (void)context.missing(id);  // where memory is scarce, what is shown is asked for first
     ComparedState state = compared_state(context, *source);
     const Comparison& compare = context.view.compare;
-    ComparedSide side{nullptr, state.state, state.snapshot, id, compare.head.value_or(head), compare.batch.value_or(context.view.batch),
-                      "",      {}};
+    ComparedSide side{.of = {state.state, state.snapshot},
+                      .stage = id,
+                      .head = compare.head.value_or(head),
+                      .batch = compare.batch.value_or(context.view.batch),
+                      .missing = std::move(state.missing)};
+    if (shown.of.one_head) side.of.one_head = side.head;
     if (is_layer_stage(id.stage) && compare.layer) side.stage.layer = static_cast<int>(*compare.layer);
-    const std::optional<std::int64_t> only = context.only_head() ? std::optional(side.head) : std::nullopt;
-    side.only_head = only;
-    if (state.snapshot != nullptr)
-        side.snapshot = &context.inquiry.with(state.state, *state.snapshot, side.stage, only, context.maps_wanted());
-    const Trace<float>* trace = side.snapshot == nullptr ? nullptr : side.snapshot->trace.get();
-    const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage, side.head);
-    const bool is_reduced = stage == nullptr && trace != nullptr && trace->reduced_map(side.stage) != nullptr;
-    const bool has_its_heads = is_reduced || (stage != nullptr && !stage->value.empty() && has_heads(stage->value.shape()));
-    if (trace == nullptr) side.missing = std::move(state.missing);
-    else if (has_its_heads && side.head >= trace->config.num_heads)
-        side.missing = {fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads)};
-    else if (is_reduced) side.trace = trace;
-    else if (stage == nullptr && trace->plan->find(side.stage) != nullptr)
-        side.missing = context.inquiry.missing(state.state, *state.snapshot, side.stage, only, context.maps_wanted());
-    else if (stage == nullptr || stage->value.empty()) side.missing = {fmt::format("That state has no {}.", tensor_name(side.stage))};
-    else if (side.batch >= stage->value.shape()[0].size)
-        side.missing = {fmt::format("That state has no text {}: it has {}.", side.batch + 1, stage->value.shape()[0].size)};
-    else side.trace = trace;
-    // If the stage has no heads, keep the head, so that it is not mentioned as a difference.
-    if (stage != nullptr && !has_heads(stage->value.shape())) side.head = shown.head;
+    if (!side.of.empty()) {
+        side.missing = missing_from(context, side);
+        side.is_there = side.missing.empty();
+        // If the stage has no heads, keep the head, so that it is not mentioned as a difference.
+        if (side.is_there && !has_heads(side.of.structure().shape_of(side.stage))) side.head = shown.head;
+    }
     const std::string place = where(side, shown);
     side.name = source->source == Compare::Itself && !place.empty() ? place.substr(2) : state_name(context, *source, state) + place;
     return side;
 }
 
-/// Empty for a stage without such a mean, and while it is being computed.
-Matrix mean_of_heads(const PanelContext& context, const ComparedSide& side) {
-    const RecordedStage<float>* stage = side.trace->find(side.stage);
-    if (stage == nullptr) return context.matrices.reduced_mean(*side.trace, side.stage);
-    if (stage->value.empty() || !has_head_mean(side.stage.stage)) return {};
-    const auto mean =
-        context.inquiry.ask(side.state, facet::HeadMean{side.stage, context.part_read(*side.snapshot->trace, side.stage, side.only_head)});
-    return mean ? context.matrices.mean_map(*stage, *mean, side.batch) : Matrix();
-}
-
 Matrix slice_of(const PanelContext& context, const ComparedSide& side) {
-    if (side.empty()) return {};
-    Matrix matrix =
-        side.head == kMeanHead ? mean_of_heads(context, side) : context.matrices.stage(*side.trace, side.stage, side.batch, side.head);
-    matrix.labelled_by = {side.snapshot, side.batch, side.only_head};
-    if (matrix.large) matrix.large->state = side.state;
-    return matrix;
+    return side.empty() ? Matrix() : context.numbers().numbers(side.numbers()).map;
 }
 
 ComparedSides compared_sides(const PanelContext& context, const StageId& id, std::int64_t head) {
@@ -327,7 +290,7 @@ ComparedSides compared_sides(const PanelContext& context, const StageId& id, std
 }
 
 bool is_same(const ComparedSide& a, const ComparedSide& b) {
-    return !a.empty() && !b.empty() && a.stage == b.stage && a.head == b.head && a.batch == b.batch && *a.state == *b.state;
+    return !a.empty() && !b.empty() && a.stage == b.stage && a.head == b.head && a.batch == b.batch && *a.of.state == *b.of.state;
 }
 
 bool draws_comparison(View view) {
@@ -368,7 +331,7 @@ void draw_side_in_place(PanelContext& context, const std::function<void(PanelCon
     const ComparedSide a = side_in_place(context);
     if (a.empty()) return draw(context);
     States states = context.states;
-    states.shown = a.state;
+    states.shown = a.of.state;
     PanelContext there = context.at(*compared_state(context, *chosen_source(context)).snapshot, states);
     ViewState& view = context.view;
     const auto [stage, head, batch] = std::tuple(view.stage, view.head, view.batch);
@@ -378,22 +341,6 @@ void draw_side_in_place(PanelContext& context, const std::function<void(PanelCon
     if (view.stage == a.stage) view.stage = stage;
     if (view.head == a.head) view.head = head;
     if (view.batch == a.batch) view.batch = batch;
-}
-
-ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before) {
-    const bool same_size = now.data.rows == before.data.rows && now.data.cols == before.data.cols;
-    if (now.empty() || before.empty() || !same_size) return {};
-    const bool held = !now.large && !before.large;
-    ChangedMap out;
-    if (held && is_small(now)) {
-        out.map = context.matrices.difference(now, before);
-    } else {
-        out = held ? difference_of_slices(context, sides, now, before) : difference_of_maps(context, sides, now, before);
-        if (!out.map.empty()) mark_difference(out.map);
-    }
-    out.map.labelled_by.before = sides.a.snapshot;
-    out.map.labelled_by.batch_before = sides.a.batch;
-    return out;
 }
 
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b, std::string_view instead) {
@@ -426,9 +373,9 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
         out.remark = why_same(context, sides);
     }
     if (out.problem.empty() && layout != CompareLayout::SideBySide) {
-        ChangedMap found = difference_of(context, sides, b, a);
+        Found found = context.numbers().difference(b, a);
         difference = std::move(found.map);
-        out.problem = {std::move(found.problem)};
+        out.problem = {found.problem()};
         if (out.problem.empty() && difference.empty()) out.problem = Reason::waiting("The difference is being computed.");
     }
     if (!out.problem.empty()) return out;
@@ -444,7 +391,7 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
     if (layout == CompareLayout::SideBySide) {
         out.equation.operands = {std::move(a)};
         out.equation.result = std::move(b);
-        out.equation.rows_differ = sides.a.batch != sides.b.batch || sides.a.snapshot != sides.b.snapshot;
+        out.equation.rows_differ = sides.a.batch != sides.b.batch || sides.a.of.snapshot != sides.b.of.snapshot;
     } else {
         if (layout == CompareLayout::All) out.equation.operands = {std::move(b), std::move(a)};
         out.equation.result = std::move(difference);
@@ -466,17 +413,17 @@ SharedRange shared_range(const PanelContext& context, const StageId& id) {
     if (compare.on() && compare.layer && is_layer_stage(id.stage) && id.layer == *compare.layer) shown.layer = context.view.stage.layer;
     SharedRange range;
     bool any = false;
-    const auto include_stage = [&](const Snapshot& snapshot, const StageId& stage) {
-        const auto found = std::find_if(snapshot.ranges.begin(), snapshot.ranges.end(), [&](const StageRange& r) { return r.id == stage; });
-        if (found == snapshot.ranges.end()) return false;
-        if (found->finite > 0) include(range, any, found->lo, found->hi);
-        return true;
+    const NumberDesk numbers = context.numbers();
+    const auto include_stage = [&](const Subject& of, const StageId& stage, const StageId& beside) {
+        const StageRange* found = numbers.range(of, stage, beside);
+        if (found != nullptr && found->finite > 0) include(range, any, found->lo, found->hi);
+        return found != nullptr;
     };
     // Prefer the part computed for the current stage, so that a large model need not compute another part.
-    if (!include_stage(context.snapshot_with(context.view.stage), shown)) include_stage(context.snapshot_with(shown), shown);
+    if (!include_stage(context.shown(), shown, context.view.stage)) include_stage(context.shown(), shown, shown);
     if (!compare.on()) return range;
     if (const ComparedSide side = reference_side(context, shown, context.view.head); !side.empty())
-        include_stage(*side.snapshot, side.stage);
+        include_stage(side.of, side.stage, side.stage);
     return range;
 }
 

@@ -11,7 +11,6 @@
 
 #include "app/panels/kit/panel_context.hpp"
 #include "app/panels/maps/equation.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/session/values/readings.hpp"
 
 namespace attn::app {
@@ -69,15 +68,14 @@ void compare_with_step(PanelContext& context, std::int64_t step);
 
 /// A slice of one of the two states.
 struct ComparedSide {
-    const Trace<float>* trace = nullptr;  ///< null: see `missing`
-    StateRef state;
-    const Snapshot* snapshot = nullptr;
+    Subject of;
     StageId stage;
     std::int64_t head = 0, batch = 0;
-    std::string name{};                       ///< such as "unmasked, head 1": how it differs from the other side
-    Reason missing{};                         ///< why there is nothing to compare with
-    std::optional<std::int64_t> only_head{};  ///< the head that alone was requested, see PanelContext::only_head()
-    bool empty() const { return trace == nullptr; }
+    std::string name{};     ///< such as "unmasked, head 1": how it differs from the other side
+    Reason missing{};       ///< why there is nothing to compare with
+    bool is_there = false;  ///< its numbers are
+    bool empty() const { return !is_there; }
+    NumbersOf numbers() const { return {.of = of, .stage = stage, .sequence = batch, .head = head}; }
 };
 
 /// Whether both sides are the same part of the same state.
@@ -104,10 +102,6 @@ ComparedSide side_in_place(const PanelContext& context);
 std::string_view words_of_side(const PanelContext& context);
 /// Draws a panel as if the state in place were the shown one.
 void draw_side_in_place(PanelContext& context, const std::function<void(PanelContext&)>& draw);
-
-/// The difference B − A of both slices, see MatrixStore::difference(); for large maps, as far as it has been computed. Empty without a
-/// problem if no_difference() gives a reason.
-ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before);
 
 /// Why the two matrices cannot be subtracted (their shapes), and what the view shows `instead`; "" if they can.
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b, std::string_view instead);

@@ -16,29 +16,30 @@
 namespace attn::app {
 namespace {
 
-const HeadScore* find_score(const Snapshot& snapshot, const StageId& weights, std::int64_t head) {
-    const std::span<const HeadScore> scores = scores_of(snapshot.head_scores, weights);
+const HeadScore* find_score(std::span<const HeadScore> scores, std::int64_t head) {
     return head >= 0 && head < std::ssize(scores) ? &scores[static_cast<std::size_t>(head)] : nullptr;
 }
 
-/// The part that knows the scores: in a view of all layers the one with the shown maps, which is held anyway.
-const Snapshot& scored(const PanelContext& context, const StageId& weights) {
-    return context.snapshot_with(context.view.view == View::Grid ? of_same_attention(weights, context.view.heads_stage) : weights);
+/// From the part of the model that is computed anyway: in a view of all layers, the one with the shown maps.
+std::span<const HeadScore> shown_scores(const PanelContext& context, const StageId& weights) {
+    const StageId held = context.view.view == View::Grid ? of_same_attention(weights, context.view.heads.stage) : weights;
+    return context.numbers().head_scores(context.shown(), weights, held);
 }
 
 }  // namespace
 
 const HeadScore* head_score(const PanelContext& context, const StageId& weights, std::int64_t head) {
     if (!side_in_place(context).empty())
-        if (const ComparedSide a = reference_side(context, weights, head); !a.empty()) return find_score(*a.snapshot, a.stage, a.head);
-    return find_score(scored(context, weights), weights, head);
+        if (const ComparedSide a = reference_side(context, weights, head); !a.empty())
+            return find_score(context.numbers().head_scores(a.of, a.stage, a.stage), a.head);
+    return find_score(shown_scores(context, weights), head);
 }
 
 std::vector<HeadScore> scores_of_heads(const PanelContext& context, const StageId& weights) {
-    const std::int64_t heads = context.trace().config.num_heads;
+    const std::int64_t heads = context.structure().config.num_heads;
     std::vector<HeadScore> all;
     if (side_in_place(context).empty()) {
-        const std::span<const HeadScore> known = scores_of(scored(context, weights).head_scores, weights);
+        const std::span<const HeadScore> known = shown_scores(context, weights);
         all.assign(known.begin(), known.end());
     } else
         for (std::int64_t head = 0; head < heads; ++head) {
@@ -71,7 +72,7 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
         std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
     if (best->value > 0.5) return caption(best->name, best->brief, best->value, best->color);
     // Of rescaled weights it is not the entropy.
-    const bool rescaled = (context.view.without_first_key || context.view.norm_weighted) &&
+    const bool rescaled = (context.view.heads.without_first_key || context.view.heads.norm_weighted) &&
                           (context.view.view == View::Heads || context.view.view == View::Grid) && !measure_words(context, weights).empty();
     return rescaled ? HeadCaption() : caption("entropy", "ent", score->entropy, colors.muted);
 }

@@ -7,16 +7,15 @@
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/kit/labels.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/heatmap_geometry.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/tensor_stats.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/zoom_bar.hpp"
-#include "engine/explain/packed_words.hpp"
 
 namespace attn::app {
 namespace {
@@ -26,7 +25,7 @@ constexpr float kTitleHeight = 22, kColumnLabels = 20;
 /// Whether the matrix has the same columns as the stage, as scores have those of the weights.
 bool has_columns_of(const PanelContext& context, const StageId& stage, const Matrix& matrix) {
     if (!context.has_stage(stage)) return false;
-    const Shape shape = context.trace().shape_of(stage);
+    const Shape shape = context.structure().shape_of(stage);
     const Dim& cols = shape[shape.rank() - 1];
     return cols.axis == matrix.col_axis && cols.size == matrix.data.cols;
 }
@@ -136,8 +135,7 @@ HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const Matrix
     if (options.comparing && matrix.is_side_a) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
     if (matrix.mean_of && !matrix.is_difference) return style_of(context, matrix, *matrix.mean_of);
-    if (matrix.large && !matrix.large->in_blocks_alone)
-        return style_of(context, matrix, matrix.large->stage);  // the mean's own range is not known
+    if (matrix.in_blocks() && matrix.of) return style_of(context, matrix, matrix.of->stage);  // the mean's own range is not known
     return style_of(context, matrix);
 }
 
@@ -167,10 +165,19 @@ void offer_zoom(PanelContext& context, const Matrix& matrix, const Box& box, con
     if (wanted && fits_in) zoom_bar(ui, ("##zoom " + matrix.name).c_str(), at, state, matrix.data.rows, matrix.data.cols);
 }
 
+VisibleCells visible_cells(const HeatmapGeometry& geometry) {
+    return {geometry.first_row(),
+            geometry.end_row(),
+            geometry.first_col(),
+            geometry.end_col(),
+            geometry.rows.size() / static_cast<double>(geometry.max.y - geometry.min.y),
+            geometry.cols.size() / static_cast<double>(geometry.max.x - geometry.min.x)};
+}
+
 /// A tooltip line for a packed weight that shows how its file encodes it.
 void tell_packing(const PanelContext& context, const Matrix& matrix, HeatmapCell at) {
     const std::optional<CellRef> cell = matrix.is_gradient || matrix.is_difference ? std::nullopt : matrix.cell(at.row, at.col);
-    const std::string packed = cell ? packed_words(context.trace(), *cell) : "";
+    const std::string packed = cell ? context.numbers().packing(*cell) : "";
     if (packed.empty()) return;
     begin_tooltip(context.ui());
     text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.text, format_exact(matrix.at(at.row, at.col)));
@@ -196,11 +203,10 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box
     MatrixViewResult out;
     out.title_clicked = draw_title(context, all, box, options);
     SharedZoom zoom(context, options, all);
-    const Matrix matrix = with_part_in_sight(context, all, heatmap_geometry(box.min, box.max, all.data, zoom.state()));
+    const NumberDesk numbers = context.numbers();
+    const Matrix matrix = numbers.with_visible(all, visible_cells(heatmap_geometry(box.min, box.max, all.data, zoom.state())));
     const bool noted = options.role == MatrixRole::Result;
-    const TensorStatistics* counted = !noted         ? nullptr
-                                      : matrix.large ? &context.matrices.statistics(matrix)
-                                                     : statistics_of_matrix(context, matrix);
+    const TensorStatistics* counted = !noted ? nullptr : matrix.in_blocks() ? &numbers.statistics(matrix) : numbers.count(matrix);
     const std::string note = counted == nullptr ? std::string() : non_finite_note(*counted);
     HeatmapOptions view;
     if (options.row_labels) view.rows.label = axis_label(context, options.stage, matrix.row_axis, matrix.labelled_by);
@@ -217,11 +223,11 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box
     view.edited = matrix.edited;
     view.edited.lit = context.view.edits.lit;
     // Where numbers cannot be edited, a double-click on a zoomed map resets the zoom.
-    view.opens = !context.view.painting && (zoom.state().whole() || why_not_editable(context, matrix).empty());
+    view.opens = !context.view.paint.on && (zoom.state().whole() || why_not_editable(context, matrix).empty());
     // In an operand's narrow cells numbers would be too short to be useful.
     const float cell = box.width() / static_cast<float>(matrix.data.cols) * std::max(zoom.state().cols.zoom, 1.F);
     view.numbers = options.role != MatrixRole::Strip && (options.role == MatrixRole::Result || cell > context.px(34));
-    view.pan = !context.view.painting;
+    view.pan = !context.view.paint.on;
     view.note = note;
     view.lies_below = !options.axis_titles && !zoom.state().whole();
     view.zoom_steps = context.view.zoom_by_key;
@@ -252,8 +258,8 @@ ColorOptions& colors_of(PanelContext& context, const Matrix& result) {
 /// Of what the range's end is the largest number, where that is more than the map: equal colours are equal numbers in every head and text.
 std::string_view whose_largest(const PanelContext& context, const Matrix& result) {
     const bool of_stage = result.origin && result.origin->parameter.empty() && !result.is_difference;
-    if (!of_stage || context.trace().plan->find(result.origin->stage) == nullptr) return "";
-    const Shape shape = context.trace().shape_of(result.origin->stage);
+    if (!of_stage || context.structure().plan->find(result.origin->stage) == nullptr) return "";
+    const Shape shape = context.structure().shape_of(result.origin->stage);
     const bool heads = (shape.has(Axis::H) || shape.has(Axis::G)) && shape[1].size > 1, texts = shape[0].size > 1;
     if (context.view.compare.on()) return "of both";
     return heads && texts ? "of all heads and texts" : heads ? "of all heads" : texts ? "of all texts" : "";
@@ -289,7 +295,7 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     const HeatmapMarks marks = marks_of(context, result);
     ColorBarOptions bar = bar_of(context, result, style);
     const std::int64_t row = marks.hover_row >= 0 ? marks.hover_row : marks.row, col = marks.hover_col >= 0 ? marks.hover_col : marks.col;
-    const Matrix chosen = row >= 0 && col >= 0 ? with_row(context, result, row) : result;
+    const Matrix chosen = row >= 0 && col >= 0 ? context.numbers().with_row(result, row) : result;
     if (row >= 0 && col >= 0 && chosen.data.knows(row, col) && !chosen.masked(row, col)) {
         bar.has_marker = true;
         bar.marker = chosen.at(row, col);
@@ -302,9 +308,9 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
     if (stats_x + context.px(80) >= box.max.x) return;
     ImGui::SetCursorScreenPos({stats_x, box.min.y});
-    if (const TensorStatistics* statistics = statistics_of_matrix(context, result))
+    if (const TensorStatistics* statistics = context.numbers().count(result))
         tensor_stats(context.ui(), *statistics, style, (box.max.x - stats_x) / context.theme.scale);
-    else if (is_counted(context, result))
+    else if (context.numbers().is_counted(result))
         draw_text(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {stats_x, box.min.y}, context.theme.colors.muted, "counting …");
 }
 

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
 #include "app/widgets/box.hpp"
 #include "app/widgets/heatmap_view.hpp"
 

@@ -31,8 +31,7 @@ std::string stage_in_layer(const PanelContext& context, const StageId& id) {
     return id.layer < 0 ? fmt::format("“{}”", title) : fmt::format("“{}” in layer {}", title, id.layer);
 }
 
-/// Only whole traces hold all stages.
-bool holds_all_stages(const ComparedSide& side) { return !side.empty() && side.snapshot->trace->whole(); }
+bool holds_all_stages(const ComparedSide& side) { return !side.empty() && side.of.snapshot->is_whole(); }
 
 }  // namespace
 
@@ -45,10 +44,10 @@ std::string why_same(const PanelContext& context, const ComparedSides& sides) {
     if (is_same(a, b)) return words_of_one_state(context);
     if (!holds_all_stages(a) || !holds_all_stages(b) || a.stage != b.stage || a.head != b.head || a.batch != b.batch) return "";
     const StateRef& shown = context.states.shown;
-    const auto first = context.ask(facet::FirstDifference{a.state == shown ? b.state : a.state});
+    const auto first = context.ask(facet::FirstDifference{a.of.state == shown ? b.of.state : a.of.state});
     if (!first) return "";
     if (!*first) return "A and B have the same numbers in every stage.";
-    const Plan& plan = *context.snapshot.trace->plan;
+    const Plan& plan = *context.structure().plan;
     // The nodes are in order of computation.
     const PlanNode *here = plan.find(b.stage), *there = plan.find(**first);
     if (here == nullptr || there == nullptr || here >= there) return "";

@@ -9,14 +9,12 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/session/values/gradients.hpp"
 #include "app/session/values/map_region.hpp"
 #include "app/session/values/map_tensors.hpp"
 #include "app/session/values/statistics.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {
@@ -28,48 +26,21 @@ bool shows_difference(const PanelContext& context) {
 
 /// Not for cross-attention, whose first key is not a sink common to all queries.
 bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
-    return context.view.without_first_key && (id.stage == Stage::Weights || id.stage == Stage::Dropped) && id.attention == kSelfAttention &&
-           !context.view.compare.on() && !shows_gradients(context);
+    return context.view.heads.without_first_key && (id.stage == Stage::Weights || id.stage == Stage::Dropped) &&
+           id.attention == kSelfAttention && !context.view.compare.on() && !shows_gradients(context);
 }
 
-facet::MapChange chosen_change(const PanelContext& context, const StageId& id, std::int64_t head) {
-    return {.without_first_key = leaves_out_first_key(context, id), .norm_weighted = shows_norm_weighted(context, id) && head != kMeanHead};
-}
-
-/// A map that is small enough to be changed in a frame.
-ChangedMap changed_here(PanelContext& context, const Matrix& values, const facet::MapChange& change, const StageId& id, std::int64_t head) {
-    const Matrix shown = change.without_first_key ? context.matrices.without_first_key(values) : values;
-    if (!change.norm_weighted) return {shown, ""};
-    const auto norms = context.ask(facet::ValueNorms::of(id));
-    return {norms ? context.matrices.norm_weighted(shown, *norms, context.view.batch, head) : Matrix(), norms.problem};
-}
-
-ChangedMap changed_elsewhere(PanelContext& context, const Matrix& values, const facet::MapChange& change, const StageId& id,
-                             std::int64_t head) {
-    ChangedMap out = values.large ? changed_map(context, values, change)
-                                  : changed_slice(context, values, context.states.shown,
-                                                  {.stage = id,
-                                                   .sequence = context.view.batch,
-                                                   .head = head,
-                                                   .part = context.part_read(*context.snapshot.trace, id, context.only_head()),
-                                                   .change = change});
-    if (out.map.empty()) return out;
-    if (change.without_first_key) mark_without_first_key(out.map);
-    if (change.norm_weighted) mark_norm_weighted(out.map);
-    return out;
-}
-
-/// Applies the user's choices of how to measure weights, as far as the numbers are computed.
-ChangedMap measured(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
-    const facet::MapChange change = chosen_change(context, id, head);
-    if (change == facet::MapChange{} || values.empty()) return {values, ""};
-    const bool here = !values.large && is_small(values);
-    return here ? changed_here(context, values, change, id, head) : changed_elsewhere(context, values, change, id, head);
+/// The numbers in the way in which the user chose to measure weights.
+Found measured(const PanelContext& context, const StageId& id, std::int64_t head) {
+    NumbersOf wanted = shown_side(context, id, head).numbers();
+    wanted.without_first_key = leaves_out_first_key(context, id);
+    wanted.norm_weighted = shows_norm_weighted(context, id);
+    return context.numbers().numbers(wanted);
 }
 
 Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head) {
     const ComparedSides sides = compared_sides(context, id, head);
-    return difference_of(context, sides, slice_of(context, sides.b), slice_of(context, sides.a)).map;
+    return context.numbers().difference(slice_of(context, sides.b), slice_of(context, sides.a)).map;
 }
 
 /// Why the map cannot be compared; empty if it can or possibly can once it is computed.
@@ -78,7 +49,7 @@ Reason problem_of(PanelContext& context, const ComparedSides& sides) {
     if (!shows_difference(context)) return {};
     const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b);
     std::string problem = no_difference(sides, a, b, "only B is shown; the switch above shows A");
-    return {problem.empty() ? difference_of(context, sides, b, a).problem : problem};
+    return {problem.empty() ? context.numbers().difference(b, a).problem() : problem};
 }
 
 /// What the comparison shows for a map; `values` if it cannot be compared. Empty while computing, because other numbers must not appear
@@ -92,16 +63,15 @@ Matrix compared_map(PanelContext& context, const Matrix& values, const StageId& 
 }  // namespace
 
 bool shows_norm_weighted(const PanelContext& context, const StageId& id) {
-    return context.view.norm_weighted && (id.stage == Stage::Weights || id.stage == Stage::Dropped) && !context.view.compare.on() &&
+    return context.view.heads.norm_weighted && (id.stage == Stage::Weights || id.stage == Stage::Dropped) && !context.view.compare.on() &&
            !shows_gradients(context);
 }
 
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) {
-    const Matrix values = slice_of(context, shown_side(context, id, head));
+    if (!context.view.compare.on() && !shows_gradients(context)) return measured(context, id, head).map;
+    Matrix values = slice_of(context, shown_side(context, id, head));
     if (context.view.compare.on()) return compared_map(context, values, id, head);
-    const auto of_loss = shown_gradients(context);
-    if (of_loss == nullptr) return measured(context, values, id, head).map;
-    Matrix gradients = context.matrices.gradient_of(values, *context.snapshot_with(id).trace, *of_loss);
+    Matrix gradients = context.numbers().gradient(values);
     return gradients.empty() ? values : gradients;
 }
 
@@ -125,7 +95,7 @@ float most_of_norm_weighted(const TensorStatistics& statistics) {
 /// Gradients of all layers, which can only be compared in one range; 0 while some are not counted yet.
 float reach_of_gradients(const PanelContext& context, Stage stage) {
     float reach = 0;
-    for (const PlanNode& node : context.trace().plan->nodes()) {
+    for (const PlanNode& node : context.structure().plan->nodes()) {
         if (node.id.stage != stage) continue;
         const auto counted = context.ask(facet::Statistics{node.id, true});
         if (!counted) return 0;
@@ -141,13 +111,13 @@ float shown_reach(PanelContext& context, const StageId& shown) {
     float reach = 0;
     const bool moved = shows_norm_weighted(context, shown);
     if (!shows_difference(context) && !moved) return reach;
-    for (const PlanNode& node : context.trace().plan->nodes()) {
+    for (const PlanNode& node : context.structure().plan->nodes()) {
         const bool looked_at = context.view.view == View::Grid || node.id.layer == context.view.stage.layer;
         if (!same_role(node.id, shown) || !looked_at) continue;
-        for (std::int64_t head = 0; head < context.trace().shape_of(node.id).size_of(Axis::H); ++head) {
+        for (std::int64_t head = 0; head < context.structure().shape_of(node.id).size_of(Axis::H); ++head) {
             const Matrix map = moved ? shown_slice(context, node.id, head) : difference_of(context, node.id, head);
             if (map.empty()) continue;
-            const TensorStatistics& statistics = context.matrices.statistics(map);
+            const TensorStatistics& statistics = context.numbers().statistics(map);
             const float largest = std::max(std::abs(statistics.min), std::abs(statistics.max));
             reach = std::max(reach, moved && keys_of(map) > kManyKeys ? std::min(largest, most_of_norm_weighted(statistics)) : largest);
         }
@@ -203,7 +173,7 @@ Reason shown_problem(PanelContext& context, const StageId& id) {
     const std::int64_t head = context.view.head;
     if (context.view.compare.on()) return problem_of(context, compared_sides(context, id, head));
     if (shows_gradients(context)) return {};
-    return {measured(context, slice_of(context, shown_side(context, id, head)), id, head).problem};
+    return {measured(context, id, head).problem()};
 }
 
 ShownRemark shown_remark(PanelContext& context, const StageId& id) {

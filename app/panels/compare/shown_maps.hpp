@@ -4,7 +4,6 @@
 #include <string>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
 
 namespace attn::app {
 

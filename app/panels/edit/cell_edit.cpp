@@ -9,9 +9,7 @@
 #include "app/panels/compare/matrix_view.hpp"
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/kit/emit.hpp"
-#include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/navigation.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
@@ -19,6 +17,7 @@
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
 #include "engine/explain/edit_list.hpp"
+#include "engine/plan/head_of.hpp"
 
 namespace attn::app {
 namespace {
@@ -26,40 +25,22 @@ namespace {
 constexpr const char* kField = "##cell_field";
 constexpr const char* kMenu = "##cell_menu";
 
-/// The exact row of a large map that contains the cell; empty for any other cell, or until it is computed.
-Matrix large_row(PanelContext& context, const CellRef& cell) {
-    if (context.snapshot_with(cell.stage).trace->reduced_map(cell.stage) == nullptr) return {};
-    Matrix map =
-        with_row(context, context.matrices.stage(*context.snapshot_with(cell.stage).trace, cell.stage, 0, cell.index[1]), cell.index[2]);
-    return map.data.knows(cell.index[2], cell.index[3]) ? map : Matrix();
-}
-
-bool is_masked(PanelContext& context, const CellRef& cell) {
-    if (const Matrix map = large_row(context, cell); !map.empty()) return map.masked(cell.index[2], cell.index[3]);
-    const RecordedStage<float>* stage = context.stage(cell.stage);
-    return stage != nullptr && stage->mask != nullptr &&
-           !stage->mask->may_attend(cell.index[0], cell.index[1], cell.index[2], cell.index[3]);
+bool is_masked(const PanelContext& context, const CellRef& cell) {
+    const std::optional<CellNumber> number = context.numbers().number(cell);
+    return number && number->masked;
 }
 
 /// An edit of the cell's number, row or head.
 Edit edit_at(const PanelContext& context, const CellRef& cell, EditPart part) {
     Edit edit;
     edit.at = cell.stage;
-    const bool split = context.has_stage(cell.stage) && context.trace().shape_of(cell.stage).rank() == 4;
+    const bool split = context.has_stage(cell.stage) && context.structure().shape_of(cell.stage).rank() == 4;
     if (split) edit.head = cell.index[1];
     if (part == EditPart::Head) return edit;
     edit.sequence = cell.index[0];
     edit.row = cell.index[split ? 2 : 1];
     if (part == EditPart::Number) edit.column = cell.index[split ? 3 : 2];
     return edit;
-}
-
-/// None until it is computed.
-std::optional<float> number_at(PanelContext& context, const CellRef& cell) {
-    const auto& i = cell.index;
-    if (const Matrix map = large_row(context, cell); !map.empty()) return map.at(i[2], i[3]);
-    const RecordedStage<float>* stage = context.snapshot_with(cell.stage).trace->find(cell.stage, i[1]);
-    return stage == nullptr ? std::nullopt : std::optional(stage->value(i[0], stage->place_of_head(i[1]), i[2], i[3]));
 }
 
 /// Parses a typed number, accepting a decimal comma, a plus sign and a typographic minus.
@@ -87,8 +68,9 @@ void ask_for_field(PanelContext& context, const CellRef& cell, EditKind kind = E
     state.problem.clear();
     if (state.refusal.empty() && part == EditPart::Number && is_masked(context, cell))
         state.refusal = "Masked: this cell takes no part in attention. Allow it in the masks first.";
-    const std::optional<float> number = kind == EditKind::Scale || !state.refusal.empty() ? std::nullopt : number_at(context, cell);
-    state.typed = kind == EditKind::Scale ? "0" : number ? format_exact(*number, true) : "";
+    const std::optional<CellNumber> number =
+        kind == EditKind::Scale || !state.refusal.empty() ? std::nullopt : context.numbers().number(cell);
+    state.typed = kind == EditKind::Scale ? "0" : number ? format_exact(number->value, true) : "";
     state.offered.clear();
 }
 
@@ -97,8 +79,8 @@ void choose(PanelContext& context, const Matrix& matrix, const HeatmapCell& at, 
     context.view.locked.set(matrix.row_axis, at.row);
     context.view.locked.set(matrix.col_axis, at.col);
     if (!cell || !cell->parameter.empty() || !context.has_stage(cell->stage)) return;
-    const Shape shape = context.trace().shape_of(cell->stage);
-    if (has_heads(shape)) context.view.head = query_head(context.trace().config, shape, cell->index[1], context.view.head);
+    const Shape shape = context.structure().shape_of(cell->stage);
+    if (has_heads(shape)) context.view.head = query_head(context.structure().config, shape, cell->index[1], context.view.head);
 }
 
 /// `height`: the estimated height of the contents.
@@ -274,7 +256,7 @@ void draw_removal_items(PanelContext& context) {
     ForwardSettings forward = context.document.forward;
     bool any = false;
     for (std::size_t i = 0; i < forward.edits.size(); ++i) {
-        if (!reaches(forward.edits[i], context.trace(), state.cell)) continue;
+        if (!context.numbers().reaches(forward.edits[i], state.cell, context.view.stage)) continue;
         if (!std::exchange(any, true)) {
             gap(context.ui(), 6);
             section_heading(context.ui(), "Changed here");
@@ -290,12 +272,13 @@ void draw_removal_items(PanelContext& context) {
 
 /// The lengths of the texts that a stage belongs to, without padding.
 const std::vector<std::int64_t>& lengths_of(const PanelContext& context, const StageId& id) {
-    return context.trace().tokens_of(id.stack).lengths;
+    return context.structure().tokens_of(id.stack).lengths;
 }
 
 /// Lists all rows of a text but the replaced one as sources to copy from.
 void list_rows(PanelContext& context, Edit edit, std::int64_t text) {
-    if (context.stage(edit.at) == nullptr) return;
+    const Matrix map = context.numbers().numbers({.of = context.shown(), .stage = edit.at, .head = context.view.head}).map;
+    if (map.empty() || map.in_blocks()) return;
     const std::int64_t length = lengths_of(context, edit.at)[static_cast<std::size_t>(text)];
     const bool own = text == edit.sequence;
     edit.from_sequence = own ? Edit::kAll : text;
@@ -409,7 +392,7 @@ void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeome
 }
 
 void edit_chosen_cell(PanelContext& context) {
-    if (context.ready()) context.view.edits.by_key = selected_cell(context.view, context.trace(), context.view.locked);
+    if (context.ready()) context.view.edits.by_key = selected_cell(context.view, context.structure(), context.view.locked);
 }
 
 void draw_cell_edit(PanelContext& context) {
@@ -421,7 +404,7 @@ void draw_cell_edit(PanelContext& context) {
     if (!context.ready()) return;
     // Close the field if its cell no longer exists in the new text or model.
     const bool there = !state.refusal.empty() ||
-                       (context.has_stage(state.cell.stage) && is_inside(context.trace().shape_of(state.cell.stage), state.cell));
+                       (context.has_stage(state.cell.stage) && is_inside(context.structure().shape_of(state.cell.stage), state.cell));
     if (!there) return;
     draw_field(context, ask == EditState::Ask::Field);
     draw_menu(context, ask == EditState::Ask::Menu);

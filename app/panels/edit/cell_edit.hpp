@@ -2,7 +2,7 @@
 /// In-place editing of a number, row or head: the field opened by a double-click and the context menu.
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {

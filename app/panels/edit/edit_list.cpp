@@ -44,7 +44,7 @@ void draw_delete(PanelContext& context, ImVec2 at, ForwardSettings& forward, std
 void go_to(PanelContext& context, const Edit& edit) {
     if (!context.has_stage(edit.at)) return;
     context.view.view = View::Step;
-    go_to_cell(context.view, context.trace(), first_cell(edit, *context.snapshot_with(edit.at).trace));
+    go_to_cell(context.view, context.structure(), context.numbers().first_cell(edit));
 }
 
 /// Shows what the edit does, where, and why it has no effect, if so. A click goes to its cell.
@@ -100,11 +100,7 @@ void draw_edits(PanelContext& context) {
 }  // namespace
 
 std::string why_in_vain(const PanelContext& context, const Edit& edit) {
-    if (!context.ready()) return "";
-    const Snapshot& snapshot = context.snapshot_with(context.view.stage);
-    const std::vector<Edit>& computed = snapshot.trace->settings.edits;
-    const auto it = std::find(computed.begin(), computed.end(), edit);
-    return it == computed.end() ? "" : snapshot.edits_in_vain[static_cast<std::size_t>(it - computed.begin())];
+    return context.ready() ? context.numbers().why_in_vain(edit, context.view.stage) : "";
 }
 
 void draw_edit_list(PanelContext& context) {

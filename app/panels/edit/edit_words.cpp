@@ -17,7 +17,7 @@ struct RowsAndColumns {
 };
 
 RowsAndColumns axes_of(const PanelContext& context, const Edit& edit) {
-    const Shape shape = context.has_stage(edit.at) ? context.trace().shape_of(edit.at) : Shape();
+    const Shape shape = context.has_stage(edit.at) ? context.structure().shape_of(edit.at) : Shape();
     if (shape.rank() < 3) return {Axis::T, Axis::N};
     return {shape[shape.rank() - 2].axis, shape[shape.rank() - 1].axis};
 }
@@ -91,7 +91,7 @@ EditWords words_of(const PanelContext& context, const Edit& edit) {
     words.place = stage_name(edit.at);
     std::replace(words.place.begin(), words.place.end(), '_', ' ');
     const bool has_heads = stage_kind(edit.at.stage) == StageKind::Heads || is_attention_map(edit.at.stage);
-    const Axis heads = context.has_stage(edit.at) && context.trace().shape_of(edit.at).has(Axis::G) ? Axis::G : Axis::H;
+    const Axis heads = context.has_stage(edit.at) && context.structure().shape_of(edit.at).has(Axis::G) ? Axis::G : Axis::H;
     if (const std::string place = place_words(edit.at, has_heads ? edit.head : Edit::kAll, heads); !place.empty())
         words.place += ", " + place;
     if (has_heads && edit.head == Edit::kAll) words.place += ", all heads";

@@ -34,8 +34,8 @@ void for_line(HeatmapCell at, const HeatmapCell& to, const Visit& visit) {
 
 void toggle_painting(PanelContext& context) {
     ViewState& view = context.view;
-    view.painting = !view.painting;
-    if (!view.painting) return;
+    view.paint.on = !view.paint.on;
+    if (!view.paint.on) return;
     view.view = View::Step;
     if (is_attention_map(view.stage.stage)) return;
     const StageId map{Stage::Weights, std::max(view.stage.layer, 0), view.stage.stack};
@@ -50,10 +50,10 @@ void paint(PanelContext& context, const Matrix& matrix, const HeatmapCell& at) {
         return std::find(painted.begin(), painted.end(),
                          PaintedCell{static_cast<std::int32_t>(cell.row), static_cast<std::int32_t>(cell.col)});
     };
-    if (!view.stroke) view.stroke = {find(at) == painted.end(), at.row, at.col};
-    const bool forbids = view.stroke->forbids;
+    if (!view.paint.stroke) view.paint.stroke = {find(at) == painted.end(), at.row, at.col};
+    const bool forbids = view.paint.stroke->forbids;
     bool changed = false;
-    for_line({view.stroke->row, view.stroke->col}, at, [&](const HeatmapCell& cell) {
+    for_line({view.paint.stroke->row, view.paint.stroke->col}, at, [&](const HeatmapCell& cell) {
         const auto known = find(cell);
         const bool is_painted = known != painted.end();
         if (forbids == is_painted || (forbids && matrix.masked(cell.row, cell.col))) return;
@@ -61,13 +61,13 @@ void paint(PanelContext& context, const Matrix& matrix, const HeatmapCell& at) {
         else painted.erase(known);
         changed = true;
     });
-    view.stroke = {forbids, at.row, at.col};
+    view.paint.stroke = {forbids, at.row, at.col};
     if (changed) emit_forward(context, std::move(forward), "paint");
 }
 
 void end_stroke(ViewState& view) {
-    if (!view.stroke || ImGui::IsMouseDown(0)) return;
-    view.stroke.reset();
+    if (!view.paint.stroke || ImGui::IsMouseDown(0)) return;
+    view.paint.stroke.reset();
     ++view.gesture;
 }
 

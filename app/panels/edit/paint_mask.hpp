@@ -2,7 +2,7 @@
 /// Painting the mask: clicks and drags over an attention map forbid its cells or allow them again.
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/widgets/heatmap_view.hpp"
 
 namespace attn::app {

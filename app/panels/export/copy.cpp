@@ -8,7 +8,6 @@
 #include <string>
 
 #include "app/panels/kit/navigation.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/session/document/table_text.hpp"
 #include "app/widgets/number.hpp"
@@ -63,9 +62,9 @@ void copy_numbers(PanelContext& context, CopyPart part) {
     };
     const auto row = chosen(matrix.row_axis, matrix.data.rows), col = chosen(matrix.col_axis, matrix.data.cols);
     const std::string& name = shown.title;
-    if (part == CopyPart::Map && matrix.large)
+    if (part == CopyPart::Map && matrix.in_blocks())
         return tell(context, fmt::format("The map of {} is too large to be copied: export it.", name), true);
-    if (row) matrix = with_row(context, std::move(matrix), *row);
+    if (row) matrix = context.numbers().with_row(std::move(matrix), *row);
     if (row && !matrix.data.knows(*row, 0)) return tell(context, "This row is still being computed: try again.");
     if (part == CopyPart::Map) {
         std::string text;

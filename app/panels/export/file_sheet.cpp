@@ -11,13 +11,13 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/open_sheet.hpp"
 #include "app/panels/kit/folder_view.hpp"
-#include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/plan/head_of.hpp"
 
 namespace attn::app {
 namespace {
@@ -98,7 +98,7 @@ void draw_number_options(PanelContext& context) {
     if (!shows_stages(context.view.view))
         return text_line(ui, fonts.label, colors.muted, shown.empty() ? shown.missing : "The numbers that are shown.");
     const std::string one = shown.empty() ? "what is shown"
-                            : has_heads(context.trace().shape_of(context.view.stage))
+                            : has_heads(context.structure().shape_of(context.view.stage))
                                 ? fmt::format("text {}, head {}", context.view.batch + 1, context.view.head)
                                 : fmt::format("text {}", context.view.batch + 1);
     const std::array<std::string_view, 2> what_names = {one, "whole tensor"};
@@ -167,7 +167,8 @@ std::string why_not_exported(const PanelContext& context, const ShownNumbers& sh
     if (whole && !side_in_place(context).empty()) return "The picture shows A, but only B can be exported whole: show B first.";
     if (!exports_numbers(view) || exports_whole_stage(context)) return "";
     if (shown.empty()) return shown.missing;
-    return shown.is_stage || !shown.matrix.large ? "" : "A map this large can only be exported as it was computed: choose “whole tensor”.";
+    return shown.is_stage || !shown.matrix.in_blocks() ? ""
+                                                       : "A map this large can only be exported as it was computed: choose “whole tensor”.";
 }
 
 void export_numbers(PanelContext& context, const std::filesystem::path& path) {

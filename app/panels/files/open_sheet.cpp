@@ -273,7 +273,7 @@ void draw_filter(PanelContext& context) {
 }  // namespace
 
 void examine_dump(PanelContext& context, const std::string& path) {
-    context.view.dump_path = path;
+    context.view.doctor.path = path;
     context.commands.push_back({command::OpenDump{without_tilde(path)}, ""});
 }
 

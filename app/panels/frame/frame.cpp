@@ -112,7 +112,7 @@ void advance_playing(PanelContext& context) {
     ViewState& view = context.view;
     if (!view.playing || !context.ready() || context.now < view.next_step_at) return;
     view.next_step_at = context.now + kSecondsPerStage;
-    view.playing = step_stage(view, context.trace(), +1);
+    view.playing = step_stage(view, context.structure(), +1);
 }
 
 /// Unless a key has chosen another head meanwhile.
@@ -248,10 +248,10 @@ void draw_frame(PanelContext& context) {
     forget_comparison_of_other_models(context);
     end_stale_comparison(context);
     // Before anything in this frame selects a position of a text that is yet to be computed.
-    if (context.ready() && !context.outdated) keep_selection_in_text(view, context.trace());
+    if (context.ready() && !context.outdated) keep_selection_in_text(view, context.structure());
     keep_up_with_lesson(context);
     if (context.ready()) {
-        keep_view_valid(view, context.trace());
+        keep_view_valid(view, context.structure());
         keep_up_with_opening(context);
         keep_up_with_vocabulary(context);
     }
@@ -275,13 +275,13 @@ void draw_frame(PanelContext& context) {
     const FrameLayout layout = lay_out_frame(needs, size, context.theme.scale);
     if (!view.panes.only_centre) {
         pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
-        if (context.ready()) keep_view_valid(view, context.trace());
+        if (context.ready()) keep_view_valid(view, context.structure());
         pane(context, "##text", layout.text, PaneLook::Bare, {18, 0}, draw_text_row, kFixed);
         if (layout.next.height() > 1) pane(context, "##next", layout.next, PaneLook::Bare, {18, 0}, draw_next_row, kFixed);
     }
     if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
     // An example chosen above looks at stages that the model still shown may not have.
-    if (context.ready()) keep_view_valid(view, context.trace());
+    if (context.ready()) keep_view_valid(view, context.structure());
     if (std::tuple(view.view, view.stage, view.head) != looked_at) context.inquiry.forget_parts();
     if (view.view == View::Train) draw_training(context, layout);
     else draw_picture(context, layout);

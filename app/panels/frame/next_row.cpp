@@ -113,7 +113,8 @@ float next_row_height(const PanelContext& context, float window_height) {
 
 float draw_few_next_words(PanelContext& context, float right, float y, float room) {
     constexpr std::size_t kMost = 3;
-    if (!writes(context) || !can_write(context) || ImGui::GetIO().DisplaySize.y >= context.px(kNextRowFrom) || context.view.text.editing)
+    if (!writes(context) || !can_write(context) || ImGui::GetIO().DisplaySize.y >= context.px(kNextRowFrom) ||
+        context.view.text_row.edit.editing)
         return 0;
     const auto [words, changed, acts, problem] = shown_next_words(context);
     if (words == nullptr) return 0;

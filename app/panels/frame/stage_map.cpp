@@ -10,6 +10,7 @@
 #include "app/panels/compare/head_captions.hpp"
 #include "app/panels/kit/model_blocks.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/block_layout.hpp"
 #include "app/widgets/controls.hpp"
@@ -35,7 +36,7 @@ struct MapPicture {
 
 std::int64_t heads_of(const PanelContext& context, const ModelBlock& block) {
     for (const BlockPart& part : block.parts)
-        if (part.kind != PartKind::FeedForward) return context.trace().shape_of(part.opens).size_of(Axis::H);
+        if (part.kind != PartKind::FeedForward) return context.structure().shape_of(part.opens).size_of(Axis::H);
     return 0;
 }
 
@@ -49,7 +50,7 @@ std::string chosen_head_words(const PanelContext& context, std::int64_t heads) {
 }
 
 std::string block_title(const PanelContext& context, const ModelBlock& block) {
-    return block_title(context.trace(), block, token_noun(context.snapshot));
+    return block_title(context.structure(), block, token_noun(context.snapshot));
 }
 
 OpenBlockRoom inside_of(const PanelContext& context, const ModelBlock& block) {
@@ -64,7 +65,7 @@ OpenBlockRoom inside_of(const PanelContext& context, const ModelBlock& block) {
 
 MapPicture picture_of_map(const PanelContext& context, float room) {
     MapPicture picture;
-    const Plan& plan = *context.trace().plan;
+    const Plan& plan = *context.structure().plan;
     picture.blocks = model_blocks(plan);
     picture.open = block_of(picture.blocks, plan, context.view.stage);
     picture.inside = inside_of(context, picture.blocks[picture.open]);
@@ -102,21 +103,21 @@ std::string shape_letters(const Shape& shape) {
 
 /// The block's description, stage names and output shape.
 std::string block_tooltip(const PanelContext& context, const ModelBlock& block) {
-    const Plan& plan = *context.trace().plan;
+    const Plan& plan = *context.structure().plan;
     const StageId& first = plan.nodes()[block.first].id;
     const StageId& last = plan.nodes()[block.end - 1].id;
     std::string heads;
     if (const std::int64_t count = heads_of(context, block); count > 0) heads = fmt::format("\nHeads: {}.", count);
     return fmt::format("{}: {}{}\n{} … {}\n{}\n{}", block_title(context, block), block_sentence(plan, block, token_noun(context.snapshot)),
-                       heads, tensor_name(first), tensor_name(last), shape_letters(context.trace().shape_of(last)),
-                       shape_words(context.trace().shape_of(last)));
+                       heads, tensor_name(first), tensor_name(last), shape_letters(context.structure().shape_of(last)),
+                       shape_words(context.structure().shape_of(last)));
 }
 
 /// The colour of a head by its pattern, which is known for all layers only in a whole trace.
 Color head_mark_color(const PanelContext& context, const StageId& weights, std::int64_t head) {
     const Palette& colors = context.theme.colors;
     const Color plain = mix(colors.raised, colors.muted, 0.35F);
-    if (!context.snapshot.trace->whole()) return plain;
+    if (!context.snapshot.is_whole()) return plain;
     const HeadCaption caption = head_caption(context, weights, head);
     return caption.text.empty() || caption.color == colors.muted ? plain : caption.color;
 }
@@ -131,7 +132,7 @@ void draw_layer_marks(const PanelContext& context, ImDrawList& list, const Model
             if (max.x - x > mark) list.AddRectFilled({x, min.y}, {max.x, min.y + mark}, bar, context.px(2));
             return;
         }
-        const std::int64_t heads = context.trace().shape_of(part.opens).size_of(Axis::H);
+        const std::int64_t heads = context.structure().shape_of(part.opens).size_of(Axis::H);
         const float room = (max.x - min.x) * (block.parts.size() > 2 ? 0.38F : 0.6F);
         const float pitch = std::min(mark + gap, room / static_cast<float>(std::max<std::int64_t>(heads, 1)));
         for (std::int64_t head = 0; head < heads && pitch >= context.px(3); ++head, x += pitch)
@@ -144,7 +145,7 @@ void draw_layer_marks(const PanelContext& context, ImDrawList& list, const Model
 /// Draws a closed block with as much detail as fits.
 void draw_closed_block(PanelContext& context, const ModelBlock& block, ImVec2 min, ImVec2 max) {
     const auto& [colors, fonts, scale] = context.theme;
-    const Plan& plan = *context.trace().plan;
+    const Plan& plan = *context.structure().plan;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const Item item = item_at(context.ui(), "##block", min, {max.x - min.x, max.y - min.y}, {.tooltip = block_tooltip(context, block)});
     list.AddRectFilled(min, max, item.hovered ? mix(colors.raised, colors.text, 0.08F) : colors.raised, context.px(6));
@@ -280,7 +281,7 @@ void draw_lines(const PanelContext& context, const MapPicture& picture, ImVec2 o
     const Palette& colors = context.theme.colors;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float middle = std::floor((top + bottom) / 2), line = context.px(2);
-    const Color stream = context.trace().config.residual ? colors.good : colors.muted;
+    const Color stream = context.structure().config.residual ? colors.good : colors.muted;
     for (std::size_t i = 0; i + 1 < picture.blocks.size(); ++i)
         if (picture.blocks[i].stack == picture.blocks[i + 1].stack)
             list.AddRectFilled({origin.x + picture.places[i].max, middle - line / 2},
@@ -334,23 +335,18 @@ Stretch draw_map(PanelContext& context, bool folded) {
     const float room = all - header - context.px(8);
     const MapPicture picture = picture_of_map(context, room);
     ImGui::SetCursorScreenPos({origin.x + header + context.px(4), origin.y});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-    ImGui::BeginChild("##map", {room, context.px(kMapHeight)}, false,
-                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleVar();
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(context.ui(), "##map", {room, context.px(kMapHeight)},
+                            {.flags = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse, .padded = false, .fades = false});
     Stretch open = draw_blocks(context, picture, ImGui::GetCursorScreenPos(), folded);
     ImGui::SetCursorPos({picture.places.back().max - 1, 0});
     ImGui::Dummy({1, 1});
-    if (context.view.map_shows != context.view.stage) {
+    if (context.view.strip.block != context.view.stage) {
         const Stretch& place = picture.places[picture.open];
         ImGui::SetScrollX(std::max((place.min + place.max - room) / 2, 0.F));
-        context.view.map_shows = context.view.stage;
+        context.view.strip.block = context.view.stage;
     }
     if (ImGui::IsWindowHovered() && ImGui::GetIO().MouseWheel != 0)
         ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseWheel * context.px(60));
-    ImGui::EndChild();
     open.min = std::max(open.min, origin.x + header);
     open.max = std::min(open.max, origin.x + all);
     return open;
@@ -373,21 +369,17 @@ void draw_stages(PanelContext& context) {
     list.AddLine({open.min + context.px(4), bottom}, {origin.x, top}, line, context.px(1.2F));
     list.AddLine({open.max - context.px(4), bottom}, {origin.x + room.x, top}, line, context.px(1.2F));
     ImGui::SetCursorScreenPos({origin.x, top});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-    ImGui::BeginChild("##stages", {room.x, origin.y + room.y - top}, false,
-                      ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleVar();
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(
+        context.ui(), "##stages", {room.x, origin.y + room.y - top},
+        {.flags = ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse, .padded = false, .fades = false});
     draw_thumbnails(context);
-    ImGui::EndChild();
 }
 
 void draw_stage_line(PanelContext& context) {
     if (!context.ready()) return;
     const Palette& colors = context.theme.colors;
     const Fonts& fonts = context.theme.fonts;
-    const Plan& plan = *context.trace().plan;
+    const Plan& plan = *context.structure().plan;
     const std::vector<ModelBlock> blocks = model_blocks(plan);
     const std::size_t open = block_of(blocks, plan, context.view.stage);
     const ImVec2 origin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
@@ -398,9 +390,10 @@ void draw_stage_line(PanelContext& context) {
         draw_focus_ring(context.ui(), item, context.px(6));
         return item.pressed;
     };
-    if (step("##back", Icon::Previous, origin.x, "Previous block of the model (Page Up)")) step_block(context.view, context.trace(), -1);
+    if (step("##back", Icon::Previous, origin.x, "Previous block of the model (Page Up)"))
+        step_block(context.view, context.structure(), -1);
     if (step("##on", Icon::Next, origin.x + room.x - context.px(32), "Next block of the model (Page Down)"))
-        step_block(context.view, context.trace(), +1);
+        step_block(context.view, context.structure(), +1);
     const std::string words =
         fmt::format("{} · {}", block_title(context, blocks[open]), stage_title(context.view.stage, token_noun(context.snapshot)));
     const std::string place = fmt::format("block {} of {}", open + 1, blocks.size());

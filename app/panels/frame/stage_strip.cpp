@@ -26,10 +26,10 @@ constexpr float kItemWidth = 104, kWidestItem = 190;
 /// there is room.
 float item_width(const PanelContext& context, const ModelBlock& block, std::size_t text_cards, float room) {
     float shape = 0;
-    const auto& nodes = context.trace().plan->nodes();
+    const auto& nodes = context.structure().plan->nodes();
     for (std::size_t i = block.first; i < block.end; ++i)
-        shape =
-            std::max(shape, runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, context.trace().shape_of(nodes[i].id))));
+        shape = std::max(shape,
+                         runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, context.structure().shape_of(nodes[i].id))));
     const float least = std::max(context.px(kItemWidth), std::ceil(shape) + context.px(18));
     return std::clamp(std::floor(room / static_cast<float>(block.end - block.first + text_cards)), least,
                       std::max(least, context.px(kWidestItem)));
@@ -37,7 +37,7 @@ float item_width(const PanelContext& context, const ModelBlock& block, std::size
 
 /// The first tokens of the sequence as small chips, since tokens have no numeric picture.
 void draw_token_thumbnail(const PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 max, Stack stack) {
-    const TokenBatch& batch = context.trace().tokens_of(stack);
+    const TokenBatch& batch = context.structure().tokens_of(stack);
     const auto& texts = context.snapshot.texts_of(stack);
     if (texts.empty()) return;
     const auto& row = texts[static_cast<std::size_t>(std::min(context.view.batch, batch.size() - 1))];
@@ -57,7 +57,7 @@ void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 
         draw_token_thumbnail(context, list, min, max, id.stack);
         return;
     }
-    const Matrix matrix = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
+    const Matrix matrix = context.beside(id, context.view.head);
     if (matrix.empty()) return;
     // Keeps the map's aspect ratio within limits, up to nearly three times as wide as high.
     const float height = max.y - min.y;
@@ -70,12 +70,12 @@ void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 
 
 /// A stage of the strip; true if clicked.
 bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index, bool cards_shown) {
-    const StageId& id = context.trace().plan->nodes()[index].id;
+    const StageId& id = context.structure().plan->nodes()[index].id;
     // A step of the text is chosen by its own card.
     const bool current = id == context.view.stage && !(id.stage == Stage::Tokens && context.view.token_path.stage && cards_shown);
     const std::string title = stage_title(id, token_noun(context.snapshot));
     const std::string tooltip =
-        fmt::format("{} ({}): {}\n{}", title, stage_symbol(id.stage), tensor_name(id), shape_words(context.trace().shape_of(id)));
+        fmt::format("{} ({}): {}\n{}", title, stage_symbol(id.stage), tensor_name(id), shape_words(context.structure().shape_of(id)));
     const StageCard card = draw_stage_card(context, "##stage", index, at, size, current, title, tooltip);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const Fonts& fonts = context.theme.fonts;
@@ -83,14 +83,14 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index,
     if (card.has_picture()) draw_thumbnail(context, list, card.picture_min, card.picture_max, id);
     draw_text(list, fonts.mono_small, {card.x, card.bottom - 2 * line - context.px(3)}, card.ink,
               elide(fonts.mono_small, stage_name(id), card.width));
-    draw_shape(list, context.theme, fonts.mono_tiny, {card.x, card.bottom - line - context.px(2)}, context.trace().shape_of(id));
+    draw_shape(list, context.theme, fonts.mono_tiny, {card.x, card.bottom - line - context.px(2)}, context.structure().shape_of(id));
     return card.pressed;
 }
 
 }  // namespace
 
 void draw_thumbnails(PanelContext& context) {
-    const Plan& plan = *context.trace().plan;
+    const Plan& plan = *context.structure().plan;
     const std::vector<ModelBlock> blocks = model_blocks(plan);
     const ModelBlock& block = blocks[block_of(blocks, plan, context.view.stage)];
     const ImVec2 origin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
@@ -107,11 +107,11 @@ void draw_thumbnails(PanelContext& context) {
             context.view.stage = id;
             context.view.token_path.stage.reset();
             context.view.playing = false;
-            if (context.view.view != View::Step && is_attention_map(id.stage)) context.view.heads_stage = id.stage;
+            if (context.view.view != View::Step && is_attention_map(id.stage)) context.view.heads.stage = id.stage;
             else context.view.view = View::Step;
         }
-        if (id == context.view.stage && context.view.strip_shows != id) {
-            context.view.strip_shows = id;
+        if (id == context.view.stage && context.view.strip.stage != id) {
+            context.view.strip.stage = id;
             ImGui::SetScrollX(std::max(x + width / 2 - origin.x - ImGui::GetWindowWidth() / 2, 0.F));
         }
     }

@@ -74,13 +74,13 @@ void draw_sequence_menu(PanelContext& context) {
 }
 
 void draw_editor(PanelContext& context, float width) {
-    const TextEditResult result = text_edit(context.ui(), "##text_edit", context.view.text, width);
+    const TextEditResult result = text_edit(context.ui(), "##text_edit", context.view.text_row.edit, width);
     if (result.too_long)
         context.commands.push_back(
             {command::TellFile{fmt::format("Too long: the texts of a document hold at most {} KiB.", kTextLimitBytes >> 10), true,
                                NoticeOf::Document},
              ""});
-    if (result.changed || result.cancelled) replace_text(context, context.view.text.text);
+    if (result.changed || result.cancelled) replace_text(context, context.view.text_row.edit.text);
     if (!result.committed && !result.cancelled) return;
     ++context.view.gesture;
     if (context.view.files.notices.shows_error()) context.commands.push_back({command::EndNotice{NoticeOf::Document}, ""});
@@ -91,15 +91,15 @@ void keep_unread_text_open(PanelContext& context) {
     ViewState& view = context.view;
     const Field field = context.snapshot.problem_field;
     const bool unread = !context.ready() && (field == Field::Texts || field == Field::SourceTexts);
-    const bool begins = unread && !view.text_unread;
-    if (begins) view.source_text = has_source(context) && field == Field::SourceTexts;
-    const bool in_use = view.text.editing && (view.text.focus || ImGui::GetIO().WantTextInput);
+    const bool begins = unread && !view.text_row.unread;
+    if (begins) view.text_row.source = has_source(context) && field == Field::SourceTexts;
+    const bool in_use = view.text_row.edit.editing && (view.text_row.edit.focus || ImGui::GetIO().WantTextInput);
     if (in_use && !begins) return;
-    if (!unread && view.text_unread) view.text.editing = false;
-    view.text_unread = unread;
+    if (!unread && view.text_row.unread) view.text_row.edit.editing = false;
+    view.text_row.unread = unread;
     if (!unread) return;
     start_text_edit(context);
-    view.text.focus = begins;
+    view.text_row.edit.focus = begins;
 }
 
 /// Chips of the text before the last change fade with the picture.
@@ -131,7 +131,7 @@ float draw_unread_text(PanelContext& context, float right, float y, float room) 
     draw_focus_ring(context.ui(), item, context.px(6));
     context.view.drawn.unread_text = true;
     if (item.pressed) {
-        context.view.source_text = unread->source;
+        context.view.text_row.source = unread->source;
         if (unread->index != shown_index(context)) context.view.next_batch = static_cast<std::int64_t>(unread->index);
         start_text_edit(context);
     }
@@ -176,7 +176,7 @@ void draw_chips(PanelContext& context, float width) {
 
 void draw_text_row(PanelContext& context) {
     const Ui ui = context.ui();
-    const std::size_t expected = std::exchange(context.view.text_added, 0);
+    const std::size_t expected = std::exchange(context.view.text_row.added, 0);
     if (expected > 0 && expected == context.document.texts.size()) start_text_edit(context);
     keep_unread_text_open(context);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
@@ -185,12 +185,12 @@ void draw_text_row(PanelContext& context) {
     float x = origin.x;
     if (has_source(context)) {
         static constexpr std::array<std::string_view, 2> kSides = {"source", "target"};
-        int side = context.view.source_text ? 0 : 1;
+        int side = context.view.text_row.source ? 0 : 1;
         ImGui::SetCursorScreenPos({x, chip_y + context.px(8)});
         if (segmented(ui, "##side", kSides, side, segmented_width(ui, kSides),
                       {.tooltip = "The encoder reads the source, the decoder the target."})) {
-            context.view.source_text = side == 0;
-            context.view.text.editing = false;
+            context.view.text_row.source = side == 0;
+            context.view.text_row.edit.editing = false;
         }
         x += segmented_width(ui, kSides) + context.px(14);
     } else {
@@ -208,7 +208,7 @@ void draw_text_row(PanelContext& context) {
     if (context.view.view != View::Train) right -= draw_small_transport(context, right, chip_y + context.px(7), (right - x) * 0.45F);
     right -= draw_few_next_words(context, right, chip_y + context.px(6), (right - x) * 0.42F);
     ImGui::SetCursorScreenPos({x, chip_y});
-    if (context.view.text.editing) draw_editor(context, right - x);
+    if (context.view.text_row.edit.editing) draw_editor(context, right - x);
     else {
         if (const float unread = draw_unread_text(context, right, chip_y, (right - x) * 0.5F); unread > 0) right -= unread + context.px(12);
         ImGui::SetCursorScreenPos({x, chip_y});

@@ -119,9 +119,9 @@ struct Badge {
 
 /// The verification to show: of the whole trace, or for a large model of the current part.
 facet::Verification checked_now(const PanelContext& context) {
-    const Trace<float>& trace = *context.snapshot.trace;
-    if (trace.whole() || !context.has_stage(context.view.stage)) return {};
-    return {trace.plan->nodes()[trace.plan->part_around(context.view.stage).first].id};
+    if (context.snapshot.is_whole() || !context.has_stage(context.view.stage)) return {};
+    const Plan& plan = *context.structure().plan;
+    return {plan.nodes()[plan.part_around(context.view.stage).first].id};
 }
 
 std::string part_words(const StageId& id) {
@@ -158,7 +158,7 @@ Badge badge_of(const PanelContext& context) {
     if (const reference::StageError* failure = verification->first_failure())
         return {colors.bad, fmt::format("{} is wrong", tensor_name(failure->id)), "error " + format_scientific(failure->max_abs),
                 "The fast engine and the reference disagree on this stage: do not trust its numbers."};
-    const bool whole = context.snapshot.trace->whole();
+    const bool whole = context.snapshot.is_whole();
     const std::string part = whole ? "" : part_words(context.view.stage);
     std::string table =
         fmt::format("{} was recomputed with plain loops in double precision. Allowed: 2e-5 + 1e-4 of the value. {}Largest "
@@ -170,7 +170,7 @@ Badge badge_of(const PanelContext& context) {
     if (const SetupParts refused = parts_refused(context); refused.any())
         return {colors.chosen, "differs", "",
                 "What is shown is verified, but it is not what is asked for: " + context.snapshot.problem + ".\n" + table};
-    if (context.snapshot.trace->settings.mistaken())
+    if (context.structure().settings.mistaken())
         return {colors.bad, "broken on purpose", "",
                 "These numbers contain the deliberate mistake; the reference makes it too, and agrees.\n" + table};
     if (const reference::StageError* stage = verification->first_nan())

@@ -12,15 +12,6 @@
 
 namespace attn::app {
 
-/// The state and sequence whose tokens label an axis, if not the shown ones.
-struct LabelledBy {
-    const Snapshot* snapshot = nullptr;  ///< null: the shown ones
-    std::int64_t batch = 0;
-    std::optional<std::int64_t> only_head{};  ///< with a snapshot: the head that alone was requested, see PanelContext::only_head()
-    const Snapshot* before = nullptr;         ///< of a difference: the state that is subtracted; null: its tokens are the same
-    std::int64_t batch_before = 0;
-};
-
 /// The label of index `i` on an axis of a stage: the token at a position, the vocabulary entry, otherwise the number. Of a difference of
 /// states with different tokens there: both, "A→B".
 std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i, const LabelledBy& by = {});

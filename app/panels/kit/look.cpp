@@ -45,7 +45,7 @@ void turn_to(ViewState& view, const Look& look) {
     view.view = look.view;
     view.stage = look.stage;
     // The Step view shows a single stage, so it does not affect which stage the views of all heads show.
-    if (look.view != View::Step && is_attention_map(look.stage.stage)) view.heads_stage = look.stage.stage;
+    if (look.view != View::Step && is_attention_map(look.stage.stage)) view.heads.stage = look.stage.stage;
     view.head = look.head;
     view.batch = look.sequence;
     view.next_batch.reset();
@@ -61,8 +61,8 @@ void turn_to(ViewState& view, const Look& look) {
     view.knock_out.parts = look.replaced;
     view.knock_out.from = look.replaced_from;
     turn_comparison_to(view.compare, look);
-    view.playing = view.painting = view.train.replaying = false;
-    view.text.editing = false;
+    view.playing = view.paint.on = view.train.replaying = false;
+    view.text_row.edit.editing = false;
     view.zooms.clear();
 }
 
@@ -73,14 +73,14 @@ void open_example(PanelContext& context, const Preset& preset, std::size_t sente
 
 void look_afresh(ViewState& view, const Look& look) {
     const ViewState fresh;
-    view.heads_stage = fresh.heads_stage;
+    view.heads.stage = fresh.heads.stage;
     view.knock_out = {};
     turn_to(view, look);
     view.opening = look;
     view.hovered.clear();
     view.hover_shown.clear();
-    view.sort_heads_by.clear();
-    view.source_text = false;
+    view.heads.sort_by.clear();
+    view.text_row.source = false;
     view.compare.end();
     turn_comparison_to(view.compare, look);
     view.lines.only.reset();
@@ -99,22 +99,22 @@ void keep_up_with_opening(PanelContext& context) {
         view.stage = look.stage;
         view.head = look.head;
         view.batch = look.sequence;
-        keep_view_valid(view, context.trace());
+        keep_view_valid(view, context.structure());
         view.locked.clear();
         for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
         if (look.cell.empty()) select_opening_cell(view, context.document, context.snapshot);
     }
     if (view.next_batch && context.up_to_date) {
-        const bool computed = *view.next_batch < batch_size(context.trace());
+        const bool computed = *view.next_batch < batch_size(context.structure());
         if (computed) view.batch = *view.next_batch;
         if (computed || *view.next_batch >= std::ssize(context.document.texts)) view.next_batch.reset();  // or it was refused
     }
     // An encoder's stages belong to the source text, so show that above them. One may turn to the other text, until the picture is a text
     // itself.
-    if (view.text.editing) return;
-    const StageId before = std::exchange(view.text_of, view.stage);
+    if (view.text_row.edit.editing) return;
+    const StageId before = std::exchange(view.text_row.stage, view.stage);
     const bool arrives_at_text = view.stage != before && view.stage.stage == Stage::Tokens;
-    if (view.stage.stack != before.stack || arrives_at_text) view.source_text = view.stage.stack == Stack::Encoder;
+    if (view.stage.stack != before.stack || arrives_at_text) view.text_row.source = view.stage.stack == Stack::Encoder;
 }
 
 }  // namespace attn::app

@@ -90,7 +90,7 @@ StageId stage_in(const Plan& plan, const ModelBlock& block, const StageId& shown
     return plan.nodes()[block.end - 1].id;
 }
 
-std::string block_title(const Trace<float>& trace, const ModelBlock& block, std::string_view noun) {
+std::string block_title(const Structure& structure, const ModelBlock& block, std::string_view noun) {
     const char* stack = block.stack == Stack::Encoder ? "encoder" : block.stack == Stack::Decoder ? "decoder" : "layer";
     switch (block.kind) {
     case BlockKind::Start:
@@ -98,8 +98,8 @@ std::string block_title(const Trace<float>& trace, const ModelBlock& block, std:
     case BlockKind::Layer:
         return fmt::format("{} {}", stack, block.layer);
     case BlockKind::End:
-        if (predicts(*trace.plan, block))
-            return trace.config.architecture == Architecture::Encoder ? fmt::format("{}s out", noun) : fmt::format("next {}", noun);
+        if (predicts(*structure.plan, block))
+            return structure.config.architecture == Architecture::Encoder ? fmt::format("{}s out", noun) : fmt::format("next {}", noun);
         return block.stack == Stack::Encoder ? "memory" : "result";
     }
     return "";

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/plan/plan.hpp"
-#include "engine/trace/trace.hpp"
+#include "engine/trace/structure.hpp"
 
 namespace attn::app {
 
@@ -45,7 +45,7 @@ std::optional<PartKind> part_of(const StageId& id);
 StageId stage_in(const Plan& plan, const ModelBlock& block, const StageId& shown);
 
 /// Such as "layer 2", "encoder 0", "words in", "next word", "words out"; `noun`: what a token is called, see token_noun().
-std::string block_title(const Trace<float>& trace, const ModelBlock& block, std::string_view noun);
+std::string block_title(const Structure& structure, const ModelBlock& block, std::string_view noun);
 /// A sentence saying what the block does.
 std::string block_sentence(const Plan& plan, const ModelBlock& block, std::string_view noun);
 

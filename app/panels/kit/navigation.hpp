@@ -10,40 +10,40 @@
 namespace attn::app {
 
 /// Adjusts stage, layer, head and sequence of the view to what exists in the trace, keeping as much as possible.
-void keep_view_valid(ViewState& view, const Trace<float>& trace);
+void keep_view_valid(ViewState& view, const Structure& structure);
 
 /// Moves a query or key selected beyond the end of the shown stage's text to its last token.
-void keep_selection_in_text(ViewState& view, const Trace<float>& trace);
+void keep_selection_in_text(ViewState& view, const Structure& structure);
 
 /// Moves to the next (+1) or previous (-1) stage in computation order. Returns false at the ends.
-bool step_stage(ViewState& view, const Trace<float>& trace, int direction);
-void go_to_first_stage(ViewState& view, const Trace<float>& trace);
-void go_to_last_stage(ViewState& view, const Trace<float>& trace);
+bool step_stage(ViewState& view, const Structure& structure, int direction);
+void go_to_first_stage(ViewState& view, const Structure& structure);
+void go_to_last_stage(ViewState& view, const Structure& structure);
 
 /// Moves to the same stage of the next (+1) or previous (-1) block if it exists there, otherwise to the block's first. Stays at the ends.
-void step_block(ViewState& view, const Trace<float>& trace, int direction);
+void step_block(ViewState& view, const Structure& structure, int direction);
 
 /// Moves to the same stage of another layer, if it exists there.
-void go_to_layer(ViewState& view, const Trace<float>& trace, int layer);
+void go_to_layer(ViewState& view, const Structure& structure, int layer);
 
 /// The number of sequences in the batch, and of heads in the current stage.
-std::int64_t batch_size(const Trace<float>& trace);
-std::int64_t head_count(const Trace<float>& trace);
+std::int64_t batch_size(const Structure& structure);
+std::int64_t head_count(const Structure& structure);
 
 /// Selects a query and a key, so that arithmetic is shown right away.
-void select_first_cell(ViewState& view, const Trace<float>& trace);
+void select_first_cell(ViewState& view, const Structure& structure);
 /// The same for a document that was just opened. Of a published model, the query is the hidden word, or the last token, after which it
 /// predicts the next one.
 void select_opening_cell(ViewState& view, const Document& document, const Snapshot& snapshot);
 
 /// The selected cell of the current stage. Unselected indices get a default (the first, or the token's own position). None if no index on
 /// the stage's axes is selected or the selection is out of range.
-std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& trace, const AxisSelection& selection);
+std::optional<CellRef> selected_cell(const ViewState& view, const Structure& structure, const AxisSelection& selection);
 
 /// Layer and head of a cell, "L5 H3" or "cross L0 H1"; "" for stages without heads.
-std::string head_name(const Trace<float>& trace, const CellRef& cell);
+std::string head_name(const Structure& structure, const CellRef& cell);
 
 /// Selects a cell of a recorded stage: stage, head, sequence and indices. Parameter cells cannot be selected.
-void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell);
+void go_to_cell(ViewState& view, const Structure& structure, const CellRef& cell);
 
 }  // namespace attn::app

@@ -11,6 +11,7 @@
 #include "app/panels/state/view_state.hpp"
 #include "app/session/document/commands.hpp"
 #include "app/session/files/files_state.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/session/states/state.hpp"
 #include "app/session/training/training_report.hpp"
 #include "app/session/values/doctor_report.hpp"
@@ -22,8 +23,6 @@
 namespace attn::app {
 
 struct PanelContext;
-class MatrixStore;
-struct Matrix;
 struct HeatmapGeometry;
 struct HeatmapResult;
 
@@ -52,7 +51,7 @@ struct WindowContext {
     Inquiry& inquiry;                ///< where panels request facets
     const TrainingReport& training;  ///< the current run and earlier ones
     ViewState& view;
-    MatrixStore& matrices;
+    NumberStore& number_store;  ///< what numbers() keeps from frame to frame
     CommandSink& commands;
     double now = 0;  ///< seconds since the start
     bool can_undo = false, can_redo = false;
@@ -81,26 +80,23 @@ struct PanelContext : WindowContext {
     bool ready() const { return snapshot.trace != nullptr; }
     /// "computing", or "computing 43 %".
     std::string computing(std::string_view verb) const;
-    /// The shown state with a stage's numbers; see Inquiry::with().
-    const Snapshot& snapshot_with(const StageId& id) const { return inquiry.with(states.shown, snapshot, id, only_head(), maps_wanted()); }
-    /// The stage, possibly with only_head() alone.
-    const RecordedStage<float>* stage(const StageId& id) const { return recorded(*snapshot_with(id).trace, id); }
-    const RecordedStage<float>* recorded(const Trace<float>& trace, const StageId& id) const {
-        return only_head() ? trace.find(id, *only_head()) : trace.find(id);
+    /// The shown state; the Step view shows one head of it.
+    Subject shown() const { return {states.shown, &snapshot, view.view == View::Step ? std::optional(view.head) : std::nullopt}; }
+    /// The numbers of this and other states.
+    NumberDesk numbers() const { return {inquiry, number_store, shown(), sight()}; }
+    /// The shown numbers of a stage, as far as they are held for the stage that is looked at: nothing more is computed for them.
+    Matrix beside(const StageId& id, std::int64_t head) const {
+        return numbers().numbers({.of = shown(), .stage = id, .sequence = view.batch, .head = head, .beside = view.stage}).map;
     }
-    /// The Step view needs only one head of a map; for a long text no other head is held.
-    std::optional<std::int64_t> only_head() const { return view.view == View::Step ? std::optional(view.head) : std::nullopt; }
+    /// What the view shows together.
+    Sight sight() const;
     /// Whether gradients are switched on in a view that has them.
     bool wants_gradients() const;
-    /// In which form the view can show the attention maps of a long text.
-    MapsWanted maps_wanted() const;
-    /// The part of an outline in which the panels read a stage; none for a whole trace. `head`: as in stage().
-    std::optional<facet::Inside> part_read(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head) const;
     /// Why a stage is not available (yet); empty if it is.
-    Reason missing(const StageId& id) const { return inquiry.missing(states.shown, snapshot, id, only_head(), maps_wanted()); }
-    /// The shown trace; for a large model with the stages around the current one.
-    const Trace<float>& trace() const { return *snapshot_with(view.stage).trace; }
-    bool has_stage(const StageId& id) const { return ready() && snapshot.trace->plan->find(id) != nullptr; }
+    Reason missing(const StageId& id) const { return numbers().missing(shown(), id); }
+    /// Plan, shapes, inputs and settings of the shown state; causes no computation. Only if ready().
+    const Structure& structure() const { return *snapshot.trace; }
+    bool has_stage(const StageId& id) const { return ready() && structure().plan->find(id) != nullptr; }
     /// The same window with another snapshot, and its state as the shown one.
     PanelContext at(const Snapshot& other, const States& others) const;
     /// Requests a facet of the shown state; to be called in every frame that shows it.

@@ -5,7 +5,7 @@
 namespace attn::app {
 
 bool open_section(PanelContext& context, const char* name, const char* title, const std::string& value, std::string_view about) {
-    auto& folded = context.view.folded;
+    auto& folded = context.view.settings.folded;
     const bool open = folded.find(name) == folded.end();
     const std::string label = std::string(title) + "##" + name;
     std::string tooltip = open ? "Click to fold this part." : "Click to open this part.";
@@ -23,8 +23,8 @@ void open_settings_section(ViewState& view, const char* name) {
     view.panes.left = view.panes.left_open = true;
     view.panes.only_centre = false;
     view.panes.reveal = name;
-    view.search.text.clear();
-    if (const auto folded = view.folded.find(name); folded != view.folded.end()) view.folded.erase(folded);
+    view.settings.search.text.clear();
+    if (const auto folded = view.settings.folded.find(name); folded != view.settings.folded.end()) view.settings.folded.erase(folded);
 }
 
 }  // namespace attn::app

@@ -12,7 +12,7 @@
 namespace attn::app {
 
 bool has_source(const PanelContext& context) { return !context.document.source_texts.empty(); }
-bool shows_source(const PanelContext& context) { return has_source(context) && context.view.source_text; }
+bool shows_source(const PanelContext& context) { return has_source(context) && context.view.text_row.source; }
 const std::vector<std::string>& shown_texts(const PanelContext& context) {
     return shows_source(context) ? context.document.source_texts : context.document.texts;
 }
@@ -42,8 +42,8 @@ bool step_sentence(PanelContext& context, int direction) {
 
 void start_text_edit(PanelContext& context) {
     const std::string text = shown_whole_texts(context)[shown_index(context)];
-    begin_text_edit(context.view.text, text);
-    context.view.text.most_bytes = text.size() + (kTextLimitBytes - std::min(kTextLimitBytes, text_bytes(context.document)));
+    begin_text_edit(context.view.text_row.edit, text);
+    context.view.text_row.edit.most_bytes = text.size() + (kTextLimitBytes - std::min(kTextLimitBytes, text_bytes(context.document)));
 }
 
 void add_text(PanelContext& context, std::size_t text) {
@@ -51,7 +51,7 @@ void add_text(PanelContext& context, std::size_t text) {
     change.texts.push_back(change.texts.at(text));
     if (!change.source_texts.empty()) change.source_texts.push_back(change.source_texts.at(text));
     context.view.next_batch = std::ssize(change.texts) - 1;
-    context.view.text_added = context.view.panes.only_centre ? 0 : change.texts.size();
+    context.view.text_row.added = context.view.panes.only_centre ? 0 : change.texts.size();
     context.commands.push_back({std::move(change), ""});
 }
 

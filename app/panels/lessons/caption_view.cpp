@@ -71,9 +71,8 @@ void follow_number(PanelContext& context, QuotedCell& quoted, ImVec2 min, ImVec2
     quoted.number = {(min.x + max.x) / 2, max.y};
     if (quoted.pointed_at) light_up(context, quoted.place);
     if (!item.pressed || !can_go) return;
-    const Trace<float>& trace = *context.snapshot.trace;
     if (context.view.view != View::Heads || !is_attention_map(quoted.place.cell.stage.stage)) context.view.view = View::Step;
-    go_to_cell(context.view, trace, quoted.place.cell);
+    go_to_cell(context.view, context.structure(), quoted.place.cell);
 }
 
 void draw_quotation(PanelContext& context, const PlacedRun& run, ImVec2 min, ImVec2 max) {

@@ -44,13 +44,13 @@ void give_back(ViewState& view, const ViewState& before) {
     view.locked = before.locked;
     view.gradients = before.gradients;
     view.compare = before.compare;
-    view.heads_stage = before.heads_stage;
+    view.heads.stage = before.heads.stage;
     view.totals = before.totals;
     view.knock_out = before.knock_out;
     view.panes.left = before.panes.left;
     view.panes.right = before.panes.right;
     view.panes.strip = before.panes.strip;
-    view.painting = view.playing = false;
+    view.paint.on = view.playing = false;
     view.zooms.clear();
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "app/panels/compare/colors.hpp"
-#include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/stage_words.hpp"
@@ -14,27 +13,31 @@
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/value_scale.hpp"
+#include "engine/plan/head_of.hpp"
 
 namespace attn::app {
 namespace {
 
 /// A parameter as a map: a matrix, or a single row.
 Matrix parameter_map(PanelContext& context, const std::string& name) {
-    const Trace<float>& trace = *context.snapshot.trace;
-    const ParameterInfo* info = trace.parameters == nullptr ? nullptr : trace.parameters->layout().find(name);
+    const ParameterInfo* info = context.numbers().parameter_info(name);
     if (info == nullptr || info->shape.rank() < 1 || info->shape.rank() > 2) return {};
     const Dim cols = info->shape[info->shape.rank() - 1];
-    return context.matrices.parameter(trace, name, info->shape.rank() == 2 ? info->shape[0].axis : Axis::N, cols.axis, 0, cols.size);
+    return context.numbers().parameter(context.shown(),
+                                       {name, info->shape.rank() == 2 ? info->shape[0].axis : Axis::N, cols.axis, 0, cols.size});
 }
 
 /// The map that contains the place, for its sequence and head.
 Matrix map_of(PanelContext& context, const QuotedPlace& place) {
     if (!place.cell.parameter.empty()) return parameter_map(context, place.cell.parameter);
-    const Trace<float>& trace = *context.snapshot.trace;
-    if (place.rank < 3 || trace.find(place.cell.stage) == nullptr) return {};
+    const StageId& id = place.cell.stage;
+    if (place.rank < 3 || !context.has_stage(id)) return {};
+    const Structure& structure = context.structure();
     const std::int64_t own = place.rank == 4 ? place.cell.index[1] : 0;
-    const std::int64_t head = query_head(trace.config, trace.shape_of(place.cell.stage), own, context.view.head);
-    return context.matrices.stage(trace, place.cell.stage, place.cell.index[0], head);
+    const std::int64_t head = query_head(structure.config, structure.shape_of(id), own, context.view.head);
+    return context.numbers()
+        .numbers({.of = context.shown(), .stage = id, .sequence = place.cell.index[0], .head = head, .if_held = true})
+        .map;
 }
 
 bool is_pointing(const QuotedCell& quoted) { return quoted.pointed_at; }
@@ -74,7 +77,7 @@ std::optional<std::pair<ImVec2, ImVec2>> box_in(const Matrix& matrix, const Heat
 /// The selected cell has a frame already.
 bool is_chosen(const PanelContext& context, const QuotedPlace& place) {
     if (!place.cell.parameter.empty()) return false;
-    return selected_cell(context.view, *context.snapshot.trace, context.view.locked) == place.cell;
+    return selected_cell(context.view, context.structure(), context.view.locked) == place.cell;
 }
 
 /// Marks a cell with brackets at its corners, which leave number and colour visible. Skipped for cells too small for that.
@@ -131,7 +134,7 @@ std::string place_words(const PanelContext& context, const QuotedPlace& place) {
         return fmt::format("{} [{}], a parameter of the model", place.cell.parameter, indices);
     }
     const StageId& id = place.cell.stage;
-    const Shape shape = context.snapshot.trace->shape_of(id);
+    const Shape shape = context.structure().shape_of(id);
     words = stage_title(id, token_noun(context.snapshot));
     if (id.layer >= 0) words += fmt::format(", layer {}", id.layer);
     for (int a = 0; a < std::min(place.rank, shape.rank()); ++a) {
@@ -147,7 +150,7 @@ std::string place_words(const PanelContext& context, const QuotedPlace& place) {
 
 void light_up(PanelContext& context, const QuotedPlace& place) {
     if (!place.cell.parameter.empty() || !context.ready()) return;
-    const Shape shape = context.snapshot.trace->shape_of(place.cell.stage);
+    const Shape shape = context.structure().shape_of(place.cell.stage);
     for (int a = 0; a < std::min(place.rank, shape.rank()); ++a) {
         const Axis axis = shape[a].axis;
         const std::int64_t index = place.cell.index[static_cast<std::size_t>(a)];
@@ -155,7 +158,7 @@ void light_up(PanelContext& context, const QuotedPlace& place) {
         if (axis == Axis::B && index != context.view.batch) return context.view.hovered.clear();
         if (axis == Axis::B || place.whole[static_cast<std::size_t>(a)]) continue;
         if (axis != Axis::H && axis != Axis::G) context.view.hovered.set(axis, index);
-        else if (context.view.view == View::Step && head_of(context.snapshot.trace->config, shape, context.view.head) != index)
+        else if (context.view.view == View::Step && head_of(context.structure().config, shape, context.view.head) != index)
             return context.view.hovered.clear();
     }
 }

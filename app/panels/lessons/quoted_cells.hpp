@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {

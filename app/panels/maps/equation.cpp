@@ -31,8 +31,8 @@ const char* activation_name(Activation activation) {
 /// Builds the matrices of a stage's equation; holds the arguments they share.
 class Builder {
 public:
-    Builder(MatrixStore& store, const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head)
-        : store_(store), trace_(trace), id_(id), node_(trace.plan->at(id)), batch_(batch), head_(head) {}
+    Builder(const NumberDesk& numbers, const Subject& of, const StageId& id, std::int64_t batch, std::int64_t head)
+        : numbers_(numbers), of_(of), id_(id), node_(of.structure().plan->at(id)), batch_(batch), head_(head) {}
 
     Equation build() {
         equation_.result = stage(id_, "");
@@ -62,7 +62,7 @@ public:
             rowwise("rotate");
             break;
         case Op::Scores:
-            product(input(0, "Q"), store_.transposed(input(1, "K"), "Kᵀ"), {}, "scores");
+            product(input(0, "Q"), transposed(input(1, "K"), "Kᵀ"), {}, "scores");
             break;
         case Op::Scale:
             scale();
@@ -111,8 +111,13 @@ public:
     }
 
 private:
+    /// From what is held for the equation's own stage.
+    Matrix of_head(const StageId& id, std::int64_t head) const {
+        return numbers_.numbers({.of = of_, .stage = id, .sequence = batch_, .head = head, .beside = id_}).map;
+    }
+
     Matrix stage(const StageId& id, std::string symbol) {
-        Matrix matrix = store_.stage(trace_, id, batch_, head_);
+        Matrix matrix = of_head(id, head_);
         if (!symbol.empty()) matrix.symbol = std::move(symbol);
         return matrix;
     }
@@ -138,7 +143,7 @@ private:
 
     void scale() {
         if (!is_attention_map(id_.stage)) return rowwise(fmt::format("× {:.4g}", node_.settings.factor));
-        const double divisor = 1 / node_.settings.factor, size = static_cast<double>(trace_.config.head_size());
+        const double divisor = 1 / node_.settings.factor, size = static_cast<double>(config().head_size());
         const bool root = std::abs(divisor - std::sqrt(size)) <= 1e-9 * divisor;
         rowwise(root ? fmt::format("÷ √{}", size) : divisor == 1 ? "" : fmt::format("÷ {:.4g}", divisor));
     }
@@ -146,7 +151,7 @@ private:
     void norm() {
         rowwise(node_.settings.norm_kind == NormKind::LayerNorm ? "norm" : "RMS norm");
         for (const auto& [part, symbol] : {std::pair{&node_.weight, "γ"}, std::pair{&node_.bias, "β"}}) {
-            Matrix matrix = store_.parameter(trace_, part->name, Axis::N, Axis::C, 0, -1);
+            Matrix matrix = numbers_.parameter(of_, {part->name, Axis::N, Axis::C});
             matrix.symbol = symbol;
             if (!matrix.empty()) equation_.operands.push_back(std::move(matrix));
         }
@@ -178,17 +183,16 @@ private:
     /// The part of a parameter that the shown head uses.
     Matrix parameter(const PlanParameter& used, std::string symbol, Axis rows, Axis cols) {
         if (used.empty()) return {};
-        const Config& config = trace_.config;
-        const bool of_head = node_.has_heads() && node_.op != Op::LinearByReshape;  // a reshape's heads read all columns
-        const std::int64_t size = config.head_size(), chosen = std::min(head_, config.num_heads - 1),
-                           head = of_head && node_.axes[1] == Axis::G ? chosen / config.group_size() : chosen;
-        Matrix matrix = store_.parameter(trace_, used.name, rows, cols, of_head ? head * size : 0, of_head ? size : -1);
+        const bool for_head = node_.has_heads() && node_.op != Op::LinearByReshape;  // a reshape's heads read all columns
+        const std::int64_t size = config().head_size(), chosen = std::min(head_, config().num_heads - 1),
+                           head = for_head && node_.axes[1] == Axis::G ? chosen / config().group_size() : chosen;
+        Matrix matrix = numbers_.parameter(of_, {used.name, rows, cols, for_head ? head * size : 0, for_head ? size : -1});
         matrix.symbol = std::move(symbol);
         return matrix;
     }
 
     void lookup() {
-        product(store_.one_hot(trace_, id_, batch_), parameter(node_.weight, "W_E", Axis::V, node_.axes.back()), {}, "E");
+        product(numbers_.one_hot(of_, id_, batch_), parameter(node_.weight, "W_E", Axis::V, node_.axes.back()), {}, "E");
         equation_.operands[0].row_axis = equation_.result.row_axis;
     }
 
@@ -197,7 +201,7 @@ private:
         const Axis from = stage == Stage::FfnOut ? Axis::F : stage == Stage::EmbeddingIn ? Axis::N : Axis::C, to = node_.axes.back();
         Matrix left = input(0), weight;
         if (node_.has_heads()) left.row_axis = equation_.result.row_axis;
-        if (node_.weight.transposed) weight = store_.transposed(parameter(node_.weight, "W_E", to, from), "W_Eᵀ");
+        if (node_.weight.transposed) weight = transposed(parameter(node_.weight, "W_E", to, from), "W_Eᵀ");
         else weight = parameter(node_.weight, stage == Stage::Logits ? "W_U" : "W_" + std::string(linear_subscript(stage)), from, to);
         product(std::move(left), std::move(weight), parameter(node_.bias, "b", Axis::N, to),
                 node_.has_heads() ? std::string(stage_symbol(stage)) : stage_name(id_));
@@ -207,8 +211,8 @@ private:
         equation_.layout = Layout::Sum;
         equation_.op = "‖";
         const StageId context = node_.inputs.front();
-        for (std::int64_t h = 0; h < trace_.config.num_heads; ++h) {
-            Matrix matrix = store_.stage(trace_, context, batch_, h);
+        for (std::int64_t h = 0; h < config().num_heads; ++h) {
+            Matrix matrix = of_head(context, h);
             matrix.symbol = "head " + std::to_string(h);
             matrix.name += " " + std::to_string(h);
             if (!matrix.empty()) equation_.operands.push_back(std::move(matrix));
@@ -216,8 +220,10 @@ private:
         equation_.result.symbol = "concat";
     }
 
-    MatrixStore& store_;
-    const Trace<float>& trace_;
+    const Config& config() const { return of_.structure().config; }
+
+    const NumberDesk& numbers_;
+    const Subject& of_;
     const StageId& id_;
     const PlanNode& node_;
     std::int64_t batch_, head_;
@@ -226,8 +232,8 @@ private:
 
 }  // namespace
 
-Equation equation_of(MatrixStore& store, const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head) {
-    return Builder(store, trace, id, batch, head).build();
+Equation equation_of(const NumberDesk& numbers, const Subject& of, const StageId& id, std::int64_t batch, std::int64_t head) {
+    return Builder(numbers, of, id, batch, head).build();
 }
 
 }  // namespace attn::app

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/panels/maps/matrix.hpp"
+#include "app/session/numbers/number_desk.hpp"
 
 namespace attn::app {
 
@@ -33,10 +33,10 @@ struct StageText {
     std::string sentence;  ///< one or two sentences
 };
 
-/// The equation of a stage for one sequence and head; its result is empty if the trace lacks the stage.
-Equation equation_of(MatrixStore& store, const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
+/// The equation of a stage for one sequence and head; its result is empty while the stage is not there.
+Equation equation_of(const NumberDesk& numbers, const Subject& of, const StageId& id, std::int64_t batch, std::int64_t head);
 
 /// `noun`: what a token is called, see token_noun().
-StageText text_of(const Trace<float>& trace, const StageId& id, std::string_view noun);
+StageText text_of(const Structure& structure, const StageId& id, std::string_view noun);
 
 }  // namespace attn::app

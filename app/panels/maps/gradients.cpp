@@ -4,7 +4,6 @@
 
 #include "app/session/values/gradients.hpp"
 #include "app/widgets/controls.hpp"
-#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {
@@ -14,16 +13,14 @@ constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
 /// Why gradients are not available, "" if they are.
 std::string_view no_gradients(const PanelContext& context) {
     if (context.view.compare.on()) return "A comparison shows values. End it (key B) to see gradients.";
-    return context.trace().config.lm_head ? "" : "Without an output head the model predicts nothing, so there is no loss.";
+    return context.structure().config.lm_head ? "" : "Without an output head the model predicts nothing, so there is no loss.";
 }
 
 }  // namespace
 
-std::shared_ptr<const GradientTrace<float>> shown_gradients(const PanelContext& context) {
-    return context.wants_gradients() && context.ready() ? context.ask(facet::Gradients{}).value : nullptr;
+bool shows_gradients(const PanelContext& context) {
+    return context.wants_gradients() && context.ready() && context.ask(facet::Gradients{});
 }
-
-bool shows_gradients(const PanelContext& context) { return shown_gradients(context) != nullptr; }
 
 std::string missing_gradients(const PanelContext& context) {
     if (!context.wants_gradients() || !context.ready()) return "";

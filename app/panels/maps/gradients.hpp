@@ -7,8 +7,6 @@ namespace attn::app {
 
 /// Whether maps show gradients: they are switched on and have been computed.
 bool shows_gradients(const PanelContext& context);
-/// Null unless maps show gradients.
-std::shared_ptr<const GradientTrace<float>> shown_gradients(const PanelContext& context);
 /// Why maps show values although gradients are switched on, one sentence; "" otherwise.
 std::string missing_gradients(const PanelContext& context);
 /// Turns the switch by its key, or says why it cannot be turned.

@@ -100,14 +100,14 @@ void draw_compare_settings(PanelContext& context) {
     gap(ui, 6);
     if (compare.on() && context.ready()) {
         const ComparedSide side = reference_side(context, view.stage, view.head);
-        const Trace<float>& trace = side.empty() ? context.trace() : *side.trace;
+        const Structure& structure = side.empty() ? context.structure() : side.of.structure();
         draw_step(context);
         // Totals and lens cover all layers and heads, so those cannot be chosen.
         if (view.view != View::Totals && view.view != View::Lens) {
-            draw_place(context, "layer", trace.config.layers_of(view.stage.stack), compare.layer, "The layer shown as A.");
-            draw_place(context, "head", head_count(trace), compare.head, "The head shown as A.");
+            draw_place(context, "layer", structure.config.layers_of(view.stage.stack), compare.layer, "The layer shown as A.");
+            draw_place(context, "head", head_count(structure), compare.head, "The head shown as A.");
         }
-        if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The text shown as A.", 1);
+        if (batch_size(structure) > 1) draw_place(context, "text", batch_size(structure), compare.batch, "The text shown as A.", 1);
         draw_layouts(context);
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X to swap A and B.");
         gap(ui, 6);

@@ -16,7 +16,7 @@ namespace {
 /// one side masks have no difference.
 void go_where_it_acts(PanelContext& context, Mistake mistake) {
     if (!context.ready()) return;
-    const Config& config = context.trace().config;
+    const Config& config = context.structure().config;
     const Plan right(config), wrong(config, mistake);
     const auto [changed, broken] = std::mismatch(right.nodes().begin(), right.nodes().end(), wrong.nodes().begin());
     if (changed == right.nodes().end()) return;
@@ -25,7 +25,7 @@ void go_where_it_acts(PanelContext& context, Mistake mistake) {
     id.stack = context.view.stage.stack;
     if (context.has_stage(id)) context.view.stage = id;
     if (mistake != Mistake::PaddingOnQueries) return;
-    const std::vector<std::int64_t>& lengths = context.trace().tokens.lengths;
+    const std::vector<std::int64_t>& lengths = context.structure().tokens.lengths;
     context.view.batch = std::min_element(lengths.begin(), lengths.end()) - lengths.begin();  // the text with the most padding
 }
 
@@ -110,7 +110,7 @@ void draw_training_mistake(PanelContext& context) {
 }
 
 void draw_mistake_sign(PanelContext& context) {
-    const Mistake mistake = context.ready() ? context.snapshot.trace->settings.mistake : Mistake::None;
+    const Mistake mistake = context.ready() ? context.structure().settings.mistake : Mistake::None;
     if (mistake == Mistake::None) return;
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();

@@ -58,8 +58,8 @@ void draw_opened_model(PanelContext& context) {
         for (const std::int32_t id : text.conventions().ends) ends += (ends.empty() ? "" : ", ") + shown_token(text.vocabulary(), id);
         value_row(ui, "text ends with", ends, "Writing stops at these tokens; Write on continues past them.");
     }
-    const Trace<float>* trace = context.snapshot.trace.get();
-    const std::int64_t longest = trace == nullptr ? 0 : std::max(trace->tokens.length, trace->source_tokens.length);
+    const std::int64_t longest =
+        context.ready() ? std::max(context.structure().tokens.length, context.structure().source_tokens.length) : 0;
     if (longest > config.context_length) {
         gap(ui, 4);
         paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen_text,

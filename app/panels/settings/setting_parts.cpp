@@ -7,7 +7,6 @@
 #include "app/panels/compare/head_captions.hpp"
 #include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/kit/emit.hpp"
-#include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/head_search.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/maps/gradients.hpp"
@@ -18,6 +17,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
+#include "engine/plan/head_of.hpp"
 
 namespace attn::app {
 namespace {
@@ -44,9 +44,9 @@ bool index_row(const PanelContext& context, const char* label, std::int64_t coun
 
 void draw_shown_stage(PanelContext& context) {
     if (!context.ready()) return;
-    const Trace<float>& trace = context.trace();
+    const Structure& structure = context.structure();
     ViewState& view = context.view;
-    const std::int64_t layers = trace.config.layers_of(view.stage.stack);
+    const std::int64_t layers = structure.config.layers_of(view.stage.stack);
     const bool of_one_head = view.view != View::Totals && view.view != View::Lens && view.view != View::Write &&
                              view.view != View::Precision && !shows_token_path(context);
     std::int64_t layer = std::max(view.stage.layer, 0);
@@ -55,26 +55,29 @@ void draw_shown_stage(PanelContext& context) {
         if (index_row(context, "up to", layers, last, "The last layer included.")) view.totals.up_to = last;
     }
     if (of_one_head) {
-        if (index_row(context, "layer", layers, layer, "Up and Down change the layer.")) go_to_layer(view, trace, static_cast<int>(layer));
-        const bool of_heads = view.view != View::Step || (context.has_stage(view.stage) && has_heads(trace.shape_of(view.stage)));
-        index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.", 0,
+        if (index_row(context, "layer", layers, layer, "Up and Down change the layer."))
+            go_to_layer(view, structure, static_cast<int>(layer));
+        const bool of_heads = view.view != View::Step || (context.has_stage(view.stage) && has_heads(structure.shape_of(view.stage)));
+        index_row(context, "head", head_count(structure), view.head, "[ and ] change the head.", 0,
                   of_heads ? "" : "This stage has no heads: all of them are joined, or it comes before them.");
     }
-    if (batch_size(trace) > 1) index_row(context, "text", batch_size(trace), view.batch, "The texts shown together, in their order.", 1);
+    if (batch_size(structure) > 1)
+        index_row(context, "text", batch_size(structure), view.batch, "The texts shown together, in their order.", 1);
 }
 
 void draw_shown_maps(PanelContext& context) {
     static constexpr std::array<Stage, 5> kStages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped};
     static constexpr std::array<std::string_view, 5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
-    int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads_stage) - kStages.begin());
+    int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads.stage) - kStages.begin());
     if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown for every head."}))
-        context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
-    if (context.ready() && batch_size(context.trace()) > 1)
-        index_row(context, "text", batch_size(context.trace()), context.view.batch, "The texts shown together.", 1);
+        context.view.heads.stage = kStages[static_cast<std::size_t>(chosen)];
+    if (context.ready() && batch_size(context.structure()) > 1)
+        index_row(context, "text", batch_size(context.structure()), context.view.batch, "The texts shown together.", 1);
     if (context.ready() && context.view.view == View::Heads) {
         std::int64_t layer = std::max(context.view.stage.layer, 0);
-        if (index_row(context, "layer", context.trace().config.layers_of(context.view.stage.stack), layer, "Up and Down change the layer."))
-            go_to_layer(context.view, context.trace(), static_cast<int>(layer));
+        if (index_row(context, "layer", context.structure().config.layers_of(context.view.stage.stack), layer,
+                      "Up and Down change the layer."))
+            go_to_layer(context.view, context.structure(), static_cast<int>(layer));
     }
 }
 
@@ -82,8 +85,8 @@ void draw_shown_maps(PanelContext& context) {
 std::vector<HeadScore> computed_scores(const PanelContext& context) {
     std::vector<HeadScore> all_scores;
     if (!context.ready()) return all_scores;
-    const bool all = context.snapshot.trace->whole() || context.view.view == View::Grid;
-    for (const PlanNode& node : context.trace().plan->nodes()) {
+    const bool all = context.snapshot.is_whole() || context.view.view == View::Grid;
+    for (const PlanNode& node : context.structure().plan->nodes()) {
         if (node.id.stage != Stage::Weights || (!all && node.id.layer != context.view.stage.layer)) continue;
         const std::vector<HeadScore> scores = scores_of_heads(context, node.id);
         all_scores.insert(all_scores.end(), scores.begin(), scores.end());
@@ -103,11 +106,11 @@ void draw_measure(PanelContext& context) {
     const std::string_view unused = context.view.compare.on()  ? "A comparison shows the weights as computed."
                                     : shows_gradients(context) ? "Gradients are shown instead of weights."
                                                                : "";
-    toggle_row(ui, "Leave out the first key", context.view.without_first_key, "and rescale the rest, in the picture only",
+    toggle_row(ui, "Leave out the first key", context.view.heads.without_first_key, "and rescale the rest, in the picture only",
                {.tooltip = "Heads with nothing to do put their weight on the first key, called a sink, which hides what else they attend "
                            "to. The maps leave this weight out and rescale the others to sum to 1. Nothing else changes.",
                 .disabled = unused});
-    toggle_row(ui, "Times value norm", context.view.norm_weighted, "weight × ‖v W_O‖, in the picture only",
+    toggle_row(ui, "Times value norm", context.view.heads.norm_weighted, "weight × ‖v W_O‖, in the picture only",
                {.tooltip = "A large weight on a value near zero has no effect. The maps multiply every weight by the norm of what its "
                            "value adds to the residual stream through W_O (Kobayashi et al., 2020). Nothing else changes.",
                 .disabled = unused});
@@ -117,7 +120,7 @@ void draw_masks(PanelContext& context) {
     const Ui ui = context.ui();
     ForwardSettings forward = context.document.forward;
     MaskSettings& masks = forward.masks;
-    const bool both = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
+    const bool both = context.ready() && context.structure().config.architecture == Architecture::EncoderDecoder;
     if (toggle_row(ui, "Causal", masks.causal, both ? "in the decoder: itself and the past" : "sees itself and the past",
                    {.tooltip = "Key positions after the query are hidden from it."}))
         emit_forward(context, forward, "");
@@ -130,7 +133,7 @@ void draw_other_masks(PanelContext& context) {
     const Ui ui = context.ui();
     ForwardSettings forward = context.document.forward;
     MaskSettings& masks = forward.masks;
-    const int longest = context.ready() ? static_cast<int>(std::max<std::int64_t>(context.trace().tokens.length, 2)) : 16;
+    const int longest = context.ready() ? static_cast<int>(std::max<std::int64_t>(context.structure().tokens.length, 2)) : 16;
     const auto mask_slider = [&](const char* label, int MaskSettings::*member, int max, std::string_view tooltip, bool active) {
         int value = masks.*member;
         const Edited edited =
@@ -153,9 +156,9 @@ void draw_other_masks(PanelContext& context) {
     mask_slider("prefix", &MaskSettings::prefix, longest, "Every query attends to keys before this position, even with the causal mask.",
                 masks.causal);
     mask_slider("block", &MaskSettings::block, longest, "Block mask: positions attend only within blocks of this size.", true);
-    if (button(ui, context.view.painting ? "stop" : "paint…",
+    if (button(ui, context.view.paint.on ? "stop" : "paint…",
                {.width = 90,
-                .active = context.view.painting,
+                .active = context.view.paint.on,
                 .notes = {.tooltip = "Drag over cells of an attention map to forbid them, or over painted ones to allow them again."}}))
         toggle_painting(context);
     ImGui::SameLine(0, context.px(8));
@@ -258,19 +261,19 @@ void draw_memory_settings(PanelContext& context) {
 
 void draw_find_heads(PanelContext& context) {
     const Ui ui = context.ui();
-    const bool crosses = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
+    const bool crosses = context.ready() && context.structure().config.architecture == Architecture::EncoderDecoder;
     const std::vector<HeadScore> scores = computed_scores(context);
     for (const PatternInfo& pattern : head_patterns()) {
         if (!crosses && std::string_view(pattern.name) == "alignment") continue;
         const auto strong = std::count_if(scores.begin(), scores.end(),
                                           [&](const HeadScore& score) { return pattern_share(score, pattern.name) > kShowsPattern; });
         std::string shown = pattern.short_name;
-        if (pattern.name == context.view.sort_heads_by) shown += " · sorted";
+        if (pattern.name == context.view.heads.sort_by) shown += " · sorted";
         if (value_row(ui, shown, std::to_string(strong), pattern.tooltip))
-            context.view.sort_heads_by = context.view.sort_heads_by == pattern.name ? "" : pattern.name;
+            context.view.heads.sort_by = context.view.heads.sort_by == pattern.name ? "" : pattern.name;
     }
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
-              context.view.sort_heads_by.empty()
+              context.view.heads.sort_by.empty()
                   ? "Counts heads with more than half their weight there. Click a pattern to sort the heads by it."
                   : "Click the pattern again for layer order.");
 }

@@ -30,8 +30,8 @@ std::string sampler_value(const PanelContext& context) { return sampling_words(c
 std::string shown_value(const PanelContext& context) {
     const ViewState& view = context.view;
     const int layer = std::max(view.stage.layer, 0);
-    if (view.view == View::Grid) return stage_name({view.heads_stage});
-    if (view.view == View::Heads) return fmt::format("{}, layer {}", stage_name({view.heads_stage}), layer);
+    if (view.view == View::Grid) return stage_name({view.heads.stage});
+    if (view.view == View::Heads) return fmt::format("{}, layer {}", stage_name({view.heads.stage}), layer);
     return fmt::format("layer {}, head {}", layer, view.head);
 }
 
@@ -40,14 +40,14 @@ std::string lines_value(const PanelContext& context) { return fmt::format("≥ {
 std::string find_heads_value(const PanelContext& context) {
     const auto patterns = head_patterns();
     const auto sorted =
-        std::find_if(patterns.begin(), patterns.end(), [&](const PatternInfo& one) { return context.view.sort_heads_by == one.name; });
+        std::find_if(patterns.begin(), patterns.end(), [&](const PatternInfo& one) { return context.view.heads.sort_by == one.name; });
     return sorted == patterns.end() ? "by pattern" : fmt::format("by {}", sorted->short_name);
 }
 
 std::string measure_value(const PanelContext& context) {
     std::vector<std::string> words;
-    if (context.view.without_first_key) words.emplace_back("no first key");
-    if (context.view.norm_weighted) words.emplace_back("× norm");
+    if (context.view.heads.without_first_key) words.emplace_back("no first key");
+    if (context.view.heads.norm_weighted) words.emplace_back("× norm");
     return words.empty() ? "as computed" : listed(words);
 }
 

@@ -36,7 +36,7 @@ bool shows_activations(const PanelContext& context) { return context.view.view !
 bool has_something_to_choose(const PanelContext& context) {
     const View view = context.view.view;
     const bool of_all = view == View::Lens || view == View::KnockOut || view == View::Write || view == View::Precision;
-    return !(of_all || shows_token_path(context)) || (context.ready() && batch_size(context.trace()) > 1);
+    return !(of_all || shows_token_path(context)) || (context.ready() && batch_size(context.structure()) > 1);
 }
 
 bool shows_writing(const PanelContext& context) { return context.view.view == View::Write && can_write(context); }
@@ -52,7 +52,7 @@ bool shows_many_heads(const PanelContext& context) {
 }
 
 /// Whether the view shows attention weights of many heads, which can be measured in several ways.
-bool shows_weights_of_heads(const PanelContext& context) { return shows_many_heads(context) && has_head_mean(context.view.heads_stage); }
+bool shows_weights_of_heads(const PanelContext& context) { return shows_many_heads(context) && has_head_mean(context.view.heads.stage); }
 
 bool can_be_compared(const PanelContext& context) { return context.view.view != View::KnockOut && context.view.view != View::Precision; }
 
@@ -129,12 +129,12 @@ std::string words_of(const SettingSection& section) {
 
 bool is_listed(const PanelContext& context, const SettingSection& section) {
     if (!section.belongs(context) || !context.view.lesson.shows(section.control)) return false;
-    return words_of(section).find(lower_case(context.view.search.text)) != std::string::npos;
+    return words_of(section).find(lower_case(context.view.settings.search.text)) != std::string::npos;
 }
 
 void draw_search(PanelContext& context) {
     const Ui ui = context.ui();
-    SettingsSearch& search = context.view.search;
+    SettingsSearch& search = context.view.settings.search;
     const bool searching = !search.text.empty();
     if (search.focus) focus_next_field();
     const float room = ImGui::GetContentRegionAvail().x / context.theme.scale;
@@ -151,14 +151,14 @@ void draw_search(PanelContext& context) {
 }
 
 void hold_section(const PanelContext& context, const char* name, float top) {
-    const HeldSection& held = context.view.held_section;
+    const HeldSection& held = context.view.settings.held;
     if (held.name == name && context.now < held.until && top != held.top) ImGui::SetScrollY(ImGui::GetScrollY() + top - held.top);
 }
 
 /// Keeps the section between `top` and the cursor in place after a click on it, until the user scrolls.
 void hold_if_clicked(PanelContext& context, const char* name, float top) {
     constexpr double kSeconds = 0.5;
-    HeldSection& held = context.view.held_section;
+    HeldSection& held = context.view.settings.held;
     const ImGuiIO& io = ImGui::GetIO();
     if (io.MouseWheel != 0) held = {};
     const bool clicked = ImGui::IsMouseClicked(0) || ImGui::IsMouseReleased(0);
@@ -170,11 +170,11 @@ void hold_if_clicked(PanelContext& context, const char* name, float top) {
 /// Scrolls to a section that was just opened so low in the pane that it would show nothing else of it.
 void reveal_opened(PanelContext& context, const char* name, bool was_open) {
     constexpr float kLeast = 90;
-    if (was_open || context.view.folded.contains(name)) return;
+    if (was_open || context.view.settings.folded.contains(name)) return;
     const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
     if (ImGui::GetCursorScreenPos().y + context.px(kLeast) < bottom) return;
     context.view.panes.reveal = name;
-    context.view.held_section = {};
+    context.view.settings.held = {};
 }
 
 /// Says beside settings that the picture is without them, as it cannot be computed with them.
@@ -198,7 +198,7 @@ void draw_section(PanelContext& context, const SettingSection& section, bool fir
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
     if (!first) separator(ui, 5);
     if (always_open) section_heading(ui, section.title);
-    const bool was_open = !context.view.folded.contains(section.name);
+    const bool was_open = !context.view.settings.folded.contains(section.name);
     const bool refused = section.part && parts_refused(context).has(*section.part);
     const bool open =
         always_open || open_section(context, section.name, section.title, refused ? "not in the picture" : section.value(context));
@@ -233,7 +233,7 @@ void draw_offers(PanelContext& context, const Offers& offers) {
 
 /// After a change of the search, scrolls to the first control found by its name, unless a section of that name is at the top.
 void reveal_found(PanelContext& context, bool found_section) {
-    SettingsSearch& search = context.view.search;
+    SettingsSearch& search = context.view.settings.search;
     if (std::exchange(search.revealed, search.text) == search.text || search.text.empty() || found_section) return;
     const ImGuiWindow& window = *ImGui::GetCurrentWindow();
     const std::string sought = lower_case(search.text);
@@ -249,13 +249,13 @@ void draw_sections(PanelContext& context) {
     const Ui ui = context.ui();
     const LessonView& lesson = context.view.lesson;
     // A lesson that hides sections has chosen the rest to be visible.
-    const bool chosen = lesson.open() && !lesson.shown().look.controls.all(), searching = !context.view.search.text.empty();
+    const bool chosen = lesson.open() && !lesson.shown().look.controls.all(), searching = !context.view.settings.search.text.empty();
     if (!chosen) draw_search(context);
     bool first = true, found_section = false;
     for (const SettingSection& section : kSections) {
         if (!is_listed(context, section)) continue;
         draw_section(context, section, first, chosen || searching);
-        if (first) found_section = lower_case(section.title).find(lower_case(context.view.search.text)) != std::string::npos;
+        if (first) found_section = lower_case(section.title).find(lower_case(context.view.settings.search.text)) != std::string::npos;
         first = false;
     }
     reveal_found(context, found_section);

@@ -86,6 +86,52 @@ struct HeldSection {
     double until = 0;  ///< in seconds
 };
 
+/// The settings pane.
+struct SettingsPane {
+    std::set<std::string, std::less<>> folded;  ///< collapsed sections, by name: see app/panels/kit/section.hpp
+    SettingsSearch search;
+    HeldSection held;
+};
+
+/// Views of the maps of many heads.
+struct ManyHeads {
+    Stage stage = Stage::Weights;    ///< whose maps they show
+    bool norm_weighted = false;      ///< weights are multiplied by the norm of what each head moves
+    bool without_first_key = false;  ///< weights leave out the first key, and the rest is rescaled
+    std::string sort_by;             ///< "" = by layer and head; otherwise the name of a pattern
+};
+
+struct TextRowState {
+    TextEdit edit;          ///< editor of the shown sequence
+    std::size_t added = 0;  ///< how many texts there will be once one is added, which is then edited; 0: none
+    bool unread = false;    ///< nothing could be computed because of a text, so the editor stays open
+    bool source = false;    ///< the row shows the encoder's text
+    StageId stage{};        ///< the stage that it last followed
+};
+
+/// Where the path of an attention dump is typed.
+struct DumpField {
+    std::string path;
+    bool focus = false;    ///< it takes the keyboard in the next frame
+    bool entered = false;  ///< the path was entered, and the file has not been examined yet
+};
+
+/// While the mask is painted, clicks on an attention map mask or unmask cells.
+struct PaintState {
+    /// A stroke of the mouse: whether it forbids cells, and the cell it has reached.
+    struct Stroke {
+        bool forbids = true;
+        std::int64_t row = 0, col = 0;
+    };
+    bool on = false;
+    std::optional<Stroke> stroke;
+};
+
+/// The stages that the strip and the model map last scrolled to.
+struct StripState {
+    std::optional<StageId> stage, block;
+};
+
 /// The next-token candidates shown last; they stay, faded, while those of a changed text are computed.
 struct NextWordsState {
     std::shared_ptr<const NextWords> last;
@@ -103,7 +149,6 @@ struct ViewState {
         float height = 0;
     } sentence_room{};
     std::optional<Look> opening;  ///< applied once the numbers of the opened document are available
-    StageId text_of{};            ///< the stage that the text row last followed
     std::int64_t head = 0;
     std::optional<HeadUnderMouse> head_under_mouse;
     std::int64_t batch = 0;
@@ -113,7 +158,7 @@ struct ViewState {
     AxisSelection hover_shown;  ///< hovered in the previous frame; used for highlighting, so that the drawing order of maps does not matter
     ColorOptions signed_colors;
     ColorOptions probability_colors;
-    Stage heads_stage = Stage::Weights;  ///< stage shown by the heads and grid views
+    ManyHeads heads;
 
     DrawnParts drawn;
     std::optional<double> outdated_since;  ///< since when the picture has belonged to the document before the last change
@@ -130,13 +175,7 @@ struct ViewState {
     PrecisionView precision;
     GridView grid;
 
-    bool norm_weighted = false;      ///< maps of attention weights of many heads: multiply by the norm of what each head moves
-    bool without_first_key = false;  ///< maps of attention weights of many heads: leave out the first key and rescale the rest
-    std::string sort_heads_by;       ///< "" = by layer and head; otherwise the name of a pattern
-    TextEdit text;                   ///< editor of the shown sequence
-    std::size_t text_added = 0;      ///< how many texts there will be once one is added, which is then edited; 0: none
-    bool text_unread = false;        ///< nothing could be computed because of a text, so the editor stays open
-    bool source_text = false;        ///< the text row shows the encoder's text
+    TextRowState text_row;
     NextWordsState next_words;
     EditState edits;
     KnockOutState knock_out;
@@ -149,28 +188,17 @@ struct ViewState {
     KeyboardFocus focus;
     FileView files;
     PaneState panes;
-    std::set<std::string, std::less<>> folded;  ///< collapsed sections of the left pane, by name: see app/panels/kit/section.hpp
-    SettingsSearch search;
-    HeldSection held_section;
+    SettingsPane settings;
     bool toured = false;    ///< the tour has been completed
     double memory_mib = 0;  ///< memory limit for computed results; 0: a quarter of the machine's memory
     bool dark = true;
-    double ui_zoom = 1;         ///< interface scale on top of the display's
-    bool help = false;          ///< the help sheet is open
-    HelpState help_page;        ///< page of the help sheet
-    std::string dump_path;      ///< typed into the Doctor view
-    bool dump_focus = false;    ///< its field takes the keyboard in the next frame
-    bool dump_entered = false;  ///< the path was entered, and the file has not been examined yet
-    /// A stroke of the mouse while the mask is painted: whether it forbids cells, and the cell it has reached.
-    struct Stroke {
-        bool forbids = true;
-        std::int64_t row = 0, col = 0;
-    };
-    std::optional<Stroke> stroke;
-    bool painting = false;                          ///< clicks on an attention map mask or unmask cells
-    std::uint64_t gesture = 0;                      ///< counts finished drags, so that each becomes one undo step
-    std::optional<StageId> strip_shows;             ///< stage that the strip last scrolled to
-    std::optional<StageId> map_shows;               ///< stage whose block the model map last scrolled to
+    double ui_zoom = 1;   ///< interface scale on top of the display's
+    bool help = false;    ///< the help sheet is open
+    HelpState help_page;  ///< page of the help sheet
+    DumpField doctor;
+    PaintState paint;
+    std::uint64_t gesture = 0;  ///< counts finished drags, so that each becomes one undo step
+    StripState strip;
     Morph morph;                                    ///< animation from the previously shown map
     bool morphing = true;                           ///< animate the transition between maps of the same shape
     float zoom_by_key = 0;                          ///< zoom steps by + and − in this frame

@@ -12,6 +12,7 @@
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/kit/train_words.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
@@ -63,11 +64,9 @@ struct Tile {
 
 bool is_awaited(const Tile& tile) { return tile.matrix.empty() && tile.matrix.data.rows > 0; }
 
-/// Empty if the shapes differ. A large map is empty, but with its sizes, until it is computed.
-Matrix difference_of(const PanelContext& context, const StageId& id, std::int64_t head, const Moments& pins, const Matrix& after,
-                     const Matrix& before) {
-    const auto side = [&](const Snapshot& of) { return ComparedSide{of.trace.get(), of.state, &of, id, head}; };
-    Matrix difference = difference_of(context, {side(*pins.a), side(*pins.b)}, after, before).map;
+/// Without sizes if the shapes differ; empty, but with its sizes, until it is computed.
+Matrix difference_of(const PanelContext& context, const Matrix& after, const Matrix& before) {
+    Matrix difference = context.numbers().difference(after, before).map;
     const bool same_size = after.data.rows == before.data.rows && after.data.cols == before.data.cols;
     if (!difference.empty() || !same_size) return difference;
     difference = after;
@@ -78,12 +77,15 @@ Matrix difference_of(const PanelContext& context, const StageId& id, std::int64_
 /// Without sizes if one of the states has no such map.
 Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head, const Moments& pins) {
     Tile tile;
-    const Matrix after = context.matrices.stage(*pins.b->trace, id, 0, head), before = context.matrices.stage(*pins.a->trace, id, 0, head);
+    const auto map_of = [&](const Snapshot& moment) {
+        return context.numbers().numbers({.of = {moment.state, &moment}, .stage = id, .head = head, .if_held = true}).map;
+    };
+    const Matrix after = map_of(*pins.b), before = map_of(*pins.a);
     if (after.empty() || before.empty()) return tile;
-    tile.matrix = difference_of(context, id, head, pins, after, before);
+    tile.matrix = difference_of(context, after, before);
     if (tile.matrix.empty()) return tile;
     tile.style = {.map = ColorMap::Diverging, .lo = -pins.reach, .hi = pins.reach};
-    const TensorStatistics& statistics = context.matrices.statistics(tile.matrix);
+    const TensorStatistics& statistics = context.numbers().statistics(tile.matrix);
     tile.caption = {fmt::format("{} to {}", format_number(static_cast<double>(statistics.min), {.decimals = 2}),
                                 format_number(static_cast<double>(statistics.max), {.decimals = 2, .plus = true})),
                     context.theme.colors.muted};
@@ -91,16 +93,16 @@ Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head
 }
 
 /// The weights stages of all attentions in computation order.
-std::vector<StageId> attentions_of(const Trace<float>& trace) {
+std::vector<StageId> attentions_of(const Structure& structure) {
     std::vector<StageId> ids;
-    for (const RecordedStage<float>& stage : trace.stages)
-        if (stage.id.stage == Stage::Weights) ids.push_back(stage.id);
+    for (const PlanNode& node : structure.plan->nodes())
+        if (node.id.stage == Stage::Weights) ids.push_back(node.id);
     return ids;
 }
 
 Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
     Tile tile;
-    tile.matrix = context.matrices.stage(context.trace(), id, context.view.batch, head);
+    tile.matrix = context.beside(id, head);
     if (tile.matrix.empty()) return tile;
     tile.style = style_of(context, tile.matrix, id);
     tile.caption = head_caption(context, id, head);
@@ -111,12 +113,12 @@ Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
 void find_largest_difference(PanelContext& context, Moments& pins) {
     constexpr float kLeast = 0.05F;  // smaller differences are not visible
     float reach = kLeast;
-    for (const StageId& id : attentions_of(context.trace())) {
-        for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head) {
+    for (const StageId& id : attentions_of(context.structure())) {
+        for (std::int64_t head = 0; head < context.structure().config.num_heads; ++head) {
             const Tile tile = difference_tile(context, id, head, pins);
             pins.all &= !is_awaited(tile);
             if (tile.matrix.empty()) continue;
-            const TensorStatistics& statistics = context.matrices.statistics(tile.matrix);
+            const TensorStatistics& statistics = context.numbers().statistics(tile.matrix);
             reach = std::max({reach, statistics.max, -statistics.min});
         }
     }
@@ -226,14 +228,12 @@ TileRows two_stack_rows(const PanelContext& context, ImVec2 room, const std::vec
 }
 
 void draw_tiles(PanelContext& context, const Moments* pins) {
-    const std::vector<StageId> attentions = attentions_of(context.trace());
-    const std::int64_t heads = context.trace().config.num_heads;
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##tiles", ImGui::GetContentRegionAvail(), false, ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleColor();
+    const std::vector<StageId> attentions = attentions_of(context.structure());
+    const std::int64_t heads = context.structure().config.num_heads;
+    const Scrolled scrolled(context.ui(), "##tiles", ImGui::GetContentRegionAvail());
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float gap = context.px(kTileGap), frame = context.px(2);
-    const bool two_stacks = context.trace().config.architecture == Architecture::EncoderDecoder;
+    const bool two_stacks = context.structure().config.architecture == Architecture::EncoderDecoder;
     const TileRows rows = two_stacks ? two_stack_rows(context, room, attentions, heads)
                                      : same_size_rows(context, room, static_cast<std::int64_t>(attentions.size()), heads);
     const float widest = *std::max_element(rows.sizes.begin(), rows.sizes.end());
@@ -255,8 +255,6 @@ void draw_tiles(PanelContext& context, const Moments* pins) {
     }
     ImGui::SetCursorScreenPos({at.x, y - gap});
     ImGui::Dummy({1, 1});
-    fade_scrolled_edges(context.ui());
-    ImGui::EndChild();
 }
 
 /// A note that the shown model is edited, with a link to the list of edits; returns its height.

@@ -33,7 +33,7 @@ void heading(PanelContext& context, const Box& box, std::string_view title, std:
     draw_text(list, fonts.caption, {x, box.min.y + context.px(3)}, colors.faint, elide_parts(fonts.caption, note, box.max.x - x));
 }
 
-bool fills_in(const PanelContext& context) { return context.ready() && context.trace().config.architecture == Architecture::Encoder; }
+bool fills_in(const PanelContext& context) { return context.ready() && context.structure().config.architecture == Architecture::Encoder; }
 
 /// The last position of a sequence, or for a masked language model the first hidden one.
 std::int64_t asked_position(const PanelContext& context, const std::vector<Token>& tokens, std::int64_t length) {
@@ -72,7 +72,7 @@ void draw_next(PanelContext& context, const Box& box) {
     const std::optional<PredictedPosition> position = position_of(context);
     const bool hidden = fills_in(context);
     const char* title = hidden ? "hidden word" : "next token";
-    if (!position || !context.trace().config.lm_head) return heading(context, box, title, "");
+    if (!position || !context.structure().config.lm_head) return heading(context, box, title, "");
     const auto& [words, problem, run, shown_at] = predicted_at(context, *position);
     const std::string at = hidden ? "at" : fmt::format("after “{}”", shown_at.token);
     std::string note = fmt::format("{}{}position {}", at, hidden ? " " : ", ", shown_at.index);
@@ -259,7 +259,7 @@ void draw_train_predictions(PanelContext& context) {
     const float gap = context.px(22), third = std::clamp(room.x * 0.36F, context.px(130), context.px(220));
     const Box right{{box.min.x + (own ? third + gap : 0), box.min.y}, box.max};
     if (own) draw_next(context, {box.min, {box.min.x + third, box.max.y}});
-    const bool writes = own && !fills_in(context) && context.trace().config.lm_head && context.trace().settings.masks.causal;
+    const bool writes = own && !fills_in(context) && context.structure().config.lm_head && context.structure().settings.masks.causal;
     const auto sample = writes ? context.ask_latest(facet::Sample{context.document.sampling}) : Answer<facet::Sample>();
     const float high = writes && !sample.computing() ? std::clamp(room.y * 0.40F, context.px(58), context.px(96)) : 0;
     draw_examples(context, {right.min, {right.max.x, right.max.y - high - (high > 0 ? context.px(8) : 0)}});

@@ -18,7 +18,7 @@ void draw_attention_lines(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     StageId id = weights_of(context.view.stage);
     id.layer = std::max(id.layer, 0);
-    const Matrix weights = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
+    const Matrix weights = context.beside(id, context.view.head);
     if (weights.empty()) {
         paragraph(ui, fonts.label, colors.faint, "This layer has no weights to draw.");
         return;

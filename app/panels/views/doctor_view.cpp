@@ -46,7 +46,7 @@ void go_to(PanelContext& context, const doctor::Finding& finding, const StageId&
     CellRef cell{id, "", {}};
     for (std::size_t i = 0; i < std::min(cell.index.size(), finding.cell.size()); ++i) cell.index[i] = finding.cell[i];
     if (finding.head >= 0) cell.index[1] = finding.head;
-    go_to_cell(context.view, context.trace(), cell);
+    go_to_cell(context.view, context.structure(), cell);
     context.view.view = View::Step;
 }
 
@@ -112,7 +112,7 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
     section_heading(ui, "Does the future leak?");
     const auto leaking =
         std::count_if(report.future.begin(), report.future.end(), [](const FutureTest& test) { return !test.moved.empty(); });
-    const bool causal = context.trace().settings.masks.causal;
+    const bool causal = context.structure().settings.masks.causal;
     std::string verdict = "No matter which token of the first text is replaced, no earlier output changes.";
     if (leaking > 0)
         verdict = fmt::format("Of {} tokens replaced one by one, {} changed the output of earlier positions. {}", report.future.size(),
@@ -145,16 +145,16 @@ constexpr float kPathField = 330, kExamine = 90;
 /// A file to examine, right-aligned in the line of the heading.
 void draw_dump_field(PanelContext& context, ImVec2 heading, float right) {
     const Ui ui = context.ui();
-    std::string& path = context.view.dump_path;
+    std::string& path = context.view.doctor.path;
     const float button_x = right - context.px(kExamine + kBrowseButton + 6), least = heading.x + context.px(110);
     const float x = std::max(button_x - context.px(kPathField + 8), least);
     ImGui::SetCursorScreenPos({x, heading.y});
     // After Enter, keys belong to the program again, unless the path has to be corrected.
-    if (context.view.dump_entered && context.dump != nullptr && !context.dump->reading) {
-        context.view.dump_entered = false;
-        context.view.dump_focus = !context.dump->problem.empty();
+    if (context.view.doctor.entered && context.dump != nullptr && !context.dump->reading) {
+        context.view.doctor.entered = false;
+        context.view.doctor.focus = !context.dump->problem.empty();
     }
-    if (std::exchange(context.view.dump_focus, false)) focus_next_field();
+    if (std::exchange(context.view.doctor.focus, false)) focus_next_field();
     const bool entered = text_field(
         ui, "##dump_path", path, "a .safetensors or .npz file from other code", (button_x - context.px(8) - x) / context.theme.scale,
         {.tooltip = "The path of a file with tensors such as q, k, v, scores, weights, context, from any framework; or drop the "
@@ -165,7 +165,7 @@ void draw_dump_field(PanelContext& context, ImVec2 heading, float right) {
     const bool pressed = button(ui, "examine", {.width = kExamine, .notes = {.disabled = path.empty() ? "Type a file's path." : ""}});
     if ((!entered && !pressed) || path.empty()) return;
     examine_dump(context, path);
-    context.view.dump_entered = entered;
+    context.view.doctor.entered = entered;
 }
 
 void draw_dump(PanelContext& context) {

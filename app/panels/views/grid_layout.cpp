@@ -35,7 +35,7 @@ GridLayout lay_out_tiles(const PanelContext& context, ImVec2 size, std::int64_t 
 }  // namespace
 
 GridLayout lay_out_grid(const PanelContext& context, ImVec2 size, std::int64_t heads, std::int64_t count) {
-    if (!context.view.sort_heads_by.empty()) {
+    if (!context.view.heads.sort_by.empty()) {
         const auto room = static_cast<std::int64_t>(size.x / context.px(kSortedPitch));
         const std::int64_t columns = std::clamp<std::int64_t>(heads, 1, std::max<std::int64_t>(room, 1));
         return lay_out_tiles(context, size, columns, lines_needed(count, columns), true, kMinTile);

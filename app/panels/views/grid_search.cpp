@@ -68,7 +68,7 @@ float draw_pattern_chips(PanelContext& context, const std::vector<GridTile>& til
     constexpr float kBetween = 6, kLine = 36;
     std::vector<PatternChip> chips;
     const bool known =
-        context.snapshot.trace->tokens.length < 2 ||  // no row to score
+        context.structure().tokens.length < 2 ||  // no row to score
         std::all_of(tiles.begin(), tiles.end(), [](const GridTile& tile) { return tile.head == kMeanHead || tile.score.rows > 0; });
     for (const PatternInfo& pattern : head_patterns()) {
         if (!crosses && std::string_view(pattern.name) == "alignment") continue;
@@ -91,13 +91,13 @@ void draw_sort_menu(PanelContext& context, bool crosses, float width) {
     int chosen = 0;
     for (const PatternInfo& pattern : head_patterns()) {
         if (!crosses && std::string_view(pattern.name) == "alignment") continue;
-        if (context.view.sort_heads_by == pattern.name) chosen = static_cast<int>(names.size());
+        if (context.view.heads.sort_by == pattern.name) chosen = static_cast<int>(names.size());
         names.emplace_back(pattern.short_name);
     }
     if (!drop_down(context.ui(), "##sort", names, chosen, width,
                    {.tooltip = "The order of the heads: by layer, or by how strongly they show a pattern."}))
         return;
-    context.view.sort_heads_by = chosen == 0 ? "" : head_patterns()[static_cast<std::size_t>(chosen - 1)].name;
+    context.view.heads.sort_by = chosen == 0 ? "" : head_patterns()[static_cast<std::size_t>(chosen - 1)].name;
 }
 
 /// Whether what is searched for has changed since the last frame.
@@ -131,7 +131,7 @@ GridSearch draw_grid_search(PanelContext& context, const std::vector<GridTile>& 
         go_to_next_found(context, tiles, found);
         view.focus = context.view.view == View::Grid;
     }
-    const bool crosses = context.trace().config.architecture == Architecture::EncoderDecoder;
+    const bool crosses = context.structure().config.architecture == Architecture::EncoderDecoder;
     const float x = at.x + context.px(field_width + 10);
     const float right = at.x + width - context.px(kSort);
     ImGui::SetCursorScreenPos({right, at.y});

@@ -9,7 +9,6 @@
 #include "app/panels/kit/head_search.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -19,7 +18,7 @@ namespace {
 /// Adds a tile for each head of an attention.
 void add_tiles(const PanelContext& context, const StageId& id, const StageId& weights, std::vector<GridTile>& tiles) {
     const std::vector<HeadScore> scores = scores_of_heads(context, weights);
-    for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
+    for (std::int64_t head = 0; head < context.structure().config.num_heads; ++head)
         tiles.push_back({id, weights, head, scores[static_cast<std::size_t>(head)]});
     if (shows_mean(context)) tiles.push_back({id, weights, kMeanHead, {.id = weights, .head = kMeanHead}});
 }
@@ -36,7 +35,7 @@ void draw_caption(PanelContext& context, const GridTile& tile, bool is_differenc
     if (tile.head == kMeanHead) return;  // named above its column
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string& sorted_by = context.view.sort_heads_by;
+    const std::string& sorted_by = context.view.heads.sort_by;
     const HeadCaption caption = is_difference       ? HeadCaption()
                                 : sorted_by.empty() ? head_caption(context, tile.weights, tile.head)
                                                     : pattern_caption(context, tile.weights, tile.head, sorted_by);
@@ -63,7 +62,7 @@ void tile_tooltip(PanelContext& context, const GridTile& tile, const Matrix& mat
     const auto place = [&](Axis axis, std::int64_t i) {
         return fmt::format("{} {}", i, index_label(context, tile.id, axis, i, matrix.labelled_by));
     };
-    const Matrix pointed = with_row(context, matrix, row);
+    const Matrix pointed = context.numbers().with_row(matrix, row);
     const std::string number = !pointed.data.knows(row, col) ? "…"
                                : pointed.masked(row, col)    ? std::string(kMasked)
                                                              : format_number(pointed.at(row, col));
@@ -93,19 +92,19 @@ void tile_tooltip(PanelContext& context, const GridTile& tile, const Matrix& mat
 }  // namespace
 
 bool shows_mean(const PanelContext& context) {
-    const Stage stage = context.view.heads_stage;
-    return has_head_mean(stage) && context.trace().config.num_heads > 1 && context.view.sort_heads_by.empty() &&
+    const Stage stage = context.view.heads.stage;
+    return has_head_mean(stage) && context.structure().config.num_heads > 1 && context.view.heads.sort_by.empty() &&
            !shows_gradients(context) && !shows_norm_weighted(context, {stage, 0});
 }
 
 std::vector<GridTile> grid_tiles(const PanelContext& context) {
-    const Stage shown = context.view.heads_stage;
+    const Stage shown = context.view.heads.stage;
     std::vector<GridTile> tiles;
-    for (const PlanNode& stage : context.trace().plan->nodes()) {
+    for (const PlanNode& stage : context.structure().plan->nodes()) {
         if (stage.id.stage != shown) continue;
         add_tiles(context, stage.id, weights_of(stage.id), tiles);
     }
-    const std::string& pattern = context.view.sort_heads_by;
+    const std::string& pattern = context.view.heads.sort_by;
     if (pattern.empty()) return tiles;
     for (GridTile& tile : tiles) tile.share = pattern_share(tile.score, pattern);
     std::stable_sort(tiles.begin(), tiles.end(), [](const GridTile& a, const GridTile& b) { return a.share > b.share; });

@@ -10,6 +10,7 @@
 #include "app/panels/kit/head_search.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/views/grid_layout.hpp"
@@ -69,16 +70,17 @@ ComputedMaps computed_maps(const PanelContext& context, const std::vector<GridTi
 }
 
 /// Draws the title and what the maps are, from `at` to `right`.
-void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps, const ComputedMaps& computed, ImVec2 at,
+void draw_heading(PanelContext& context, const Structure& structure, std::size_t maps, const ComputedMaps& computed, ImVec2 at,
                   float right) {
     const auto& [colors, fonts, scale] = context.theme;
-    std::string layers = std::to_string(trace.config.num_layers);
-    if (trace.config.architecture == Architecture::EncoderDecoder)
-        layers = fmt::format("{} + {}", trace.config.layers_of(Stack::Encoder), trace.config.layers_of(Stack::Decoder));
+    std::string layers = std::to_string(structure.config.num_layers);
+    if (structure.config.architecture == Architecture::EncoderDecoder)
+        layers = fmt::format("{} + {}", structure.config.layers_of(Stack::Encoder), structure.config.layers_of(Stack::Decoder));
     const std::string waiting =
         computed.done < computed.all ? fmt::format("computing … {} % · ", 100 * computed.done / computed.all) : std::string();
-    const std::string detail = fmt::format("{}{}layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
-                                           name_beside_title({context.view.heads_stage}), waiting, layers, trace.config.num_heads, maps);
+    const std::string detail =
+        fmt::format("{}{}layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
+                    name_beside_title({context.view.heads.stage}), waiting, layers, structure.config.num_heads, maps);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float detail_x = draw_shown_title(context, context.view.stage, at, right) + context.px(12);
     const auto [problem, ink] = shown_remark(context, context.view.stage);
@@ -94,7 +96,7 @@ void draw_line_name(const PanelContext& context, const GridTile& first, const Gr
     const ImVec2 end{at.x + grid.label, at.y + grid.tile}, middle{at.x, (at.y + end.y) / 2};
     const std::string layer = first.head == 0 ? fmt::format("{}{}", attention_letter(first.weights), first.id.layer) : "";
     if (grid.lines == 1) return draw_text_in(list, fonts.mono_small, at, end, {0, 0.5F}, colors.text, layer);
-    const std::int64_t last = std::min(first.head + grid.columns, context.trace().config.num_heads) - 1;
+    const std::int64_t last = std::min(first.head + grid.columns, context.structure().config.num_heads) - 1;
     draw_text_in(list, fonts.mono_small, at, {end.x, middle.y}, {0, 1}, colors.text, layer);
     draw_text_in(list, fonts.mono_small, middle, end, {0, 0}, colors.muted, fmt::format("H{}–{}", first.head, last));
 }
@@ -114,7 +116,7 @@ void draw_column_names(const PanelContext& context, const GridLayout& grid, ImVe
     const auto every = static_cast<std::int64_t>(std::ceil((text_width(fonts.mono_small, "H00") + context.px(4)) / grid.pitch_x));
     const float edge = ImGui::GetWindowPos().x + ImGui::GetWindowWidth();
     for (std::int64_t c = 0; c < grid.columns; c += every) {
-        const std::string name = c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean";
+        const std::string name = c < context.structure().config.num_heads ? fmt::format("H{}", c) : "mean";
         const float x = origin.x + grid.label + static_cast<float>(c) * grid.pitch_x;
         draw_text(list, fonts.mono_small, {std::min(x, edge - text_width(fonts.mono_small, name)), origin.y}, colors.muted, name);
     }
@@ -123,7 +125,7 @@ void draw_column_names(const PanelContext& context, const GridLayout& grid, ImVe
 /// What of the tiles is on screen, in the scrolled area from `origin` on.
 void draw_tiles(PanelContext& context, const std::vector<GridTile>& tiles, const GridSearch& search, const GridLayout& grid, ImVec2 origin,
                 const TilesLook& look) {
-    const bool ordered = context.view.sort_heads_by.empty();
+    const bool ordered = context.view.heads.sort_by.empty();
     if (ordered && grid.lines == 1) draw_column_names(context, grid, origin);
     const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
     const bool reveals = has_been_chosen(context);
@@ -158,11 +160,11 @@ void draw_grid_view(PanelContext& context) {
     if (!context.ready()) return;
     // The cell pane must refer to the shown maps.
     StageId& stage = context.view.stage;
-    if (stage.stage != context.view.heads_stage) {
-        stage = of_same_attention(stage, context.view.heads_stage);
+    if (stage.stage != context.view.heads.stage) {
+        stage = of_same_attention(stage, context.view.heads.stage);
         stage.layer = std::max(stage.layer, 0);
     }
-    keep_view_valid(context.view, context.trace());
+    keep_view_valid(context.view, context.structure());
     const std::vector<GridTile> tiles = grid_tiles(context);
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 top = ImGui::GetCursorScreenPos();
@@ -172,7 +174,7 @@ void draw_grid_view(PanelContext& context) {
     const ComputedMaps computed = computed_maps(context, tiles);
     ImGui::SetCursorScreenPos({top.x, top.y + context.px(40)});
     if (tiles.empty()) {
-        draw_heading(context, context.trace(), 0, computed, top, title_end);
+        draw_heading(context, context.structure(), 0, computed, top, title_end);
         text_line(context.ui(), fonts.body, colors.muted, "This model has no such maps.");
         return;
     }
@@ -185,8 +187,8 @@ void draw_grid_view(PanelContext& context) {
     ImGui::SetCursorScreenPos({top.x, search.bottom});
     ImVec2 room = ImGui::GetContentRegionAvail();
     const float header = context.px(18), spared = header + context.px(8);  // exact height, so that no scrollbar appears unnecessarily
-    const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
-    const float reach = shown_reach(context, {context.view.heads_stage});
+    const std::int64_t of_layer = context.structure().config.num_heads + (shows_mean(context) ? 1 : 0);
+    const float reach = shown_reach(context, {context.view.heads.stage});
     const Matrix first = shown_slice(context, stage, context.view.head);
     if (has_one_range(context, first, reach)) {
         if (has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
@@ -197,11 +199,9 @@ void draw_grid_view(PanelContext& context) {
             draw_color_line(context, first, {title_end + context.px(14), top.y + context.px(7)}, reach);
         }
     }
-    draw_heading(context, context.trace(), tiles.size(), computed, top, title_end);
+    draw_heading(context, context.structure(), tiles.size(), computed, top, title_end);
     ImGui::SetCursorScreenPos({top.x, search.bottom});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##grid", room, false, ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(context.ui(), "##grid", room);
     ImVec2 origin = ImGui::GetCursorScreenPos();
     room = ImGui::GetContentRegionAvail();
     room.y -= spared;
@@ -210,8 +210,6 @@ void draw_grid_view(PanelContext& context) {
     origin.x += std::floor(std::max(room.x - grid.label - grid.pitch_x * static_cast<float>(grid.columns), 0.F) / 2);
     draw_tiles(context, tiles, search, grid, origin, {of_layer, reach, header, problem.empty()});
     ImGui::Dummy({1, 1});
-    fade_scrolled_edges(context.ui());
-    ImGui::EndChild();
 }
 
 }  // namespace attn::app

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 2> kHeads = {"all heads", "one head"};
 }  // namespace
 
 bool has_heads_switch(const PanelContext& context) {
-    return context.ready() && is_attention_map(context.view.stage.stage) && head_count(context.trace()) > 1;
+    return context.ready() && is_attention_map(context.view.stage.stage) && head_count(context.structure()) > 1;
 }
 
 float heads_switch_width(const PanelContext& context) { return has_heads_switch(context) ? segmented_width(context.ui(), kHeads) : 0; }
@@ -28,7 +28,7 @@ void draw_heads_switch(PanelContext& context, float right, float y) {
                    {.tooltip = "The maps of all heads of this layer side by side (H), or the chosen head step by step (S)."}))
         return;
     view.view = chosen == 0 ? View::Heads : View::Step;
-    if (chosen == 0) view.heads_stage = view.stage.stage;
+    if (chosen == 0) view.heads.stage = view.stage.stage;
 }
 
 }  // namespace attn::app

@@ -40,7 +40,7 @@ constexpr float kNamedKeys = 84, kDenseHeadGap = 8;  // in narrower maps only th
 /// The attention whose heads are shown: in the current stage's layer, cross-attention if the stage belongs to it.
 StageId shown_stage(const PanelContext& context) {
     const ViewState& view = context.view;
-    StageId id = of_same_attention(view.stage, view.heads_stage);
+    StageId id = of_same_attention(view.stage, view.heads.stage);
     id.layer = std::max(id.layer, 0);
     if (!context.has_stage(id)) id.attention = kSelfAttention;
     return id;
@@ -64,7 +64,9 @@ HeadsTiling best_tiling(const HeadsRoom& room, std::int64_t heads, float above, 
 Matrix head_before(PanelContext& context, std::int64_t head) {
     const ShownMap& from = context.view.morph.from();
     if (!context.view.morph.moving(context.now) || from.head != kEveryHead || head < 0) return {};
-    return context.matrices.stage(context.trace(), from.stage, from.batch, head);
+    return context.numbers()
+        .numbers({.of = context.shown(), .stage = from.stage, .sequence = from.batch, .head = head, .beside = context.view.stage})
+        .map;
 }
 
 void draw_head(PanelContext& context, const StageId& id, std::int64_t head, const Box& box, bool row_labels, float reach,
@@ -153,7 +155,7 @@ void draw_heads_view(PanelContext& context) {
     const float switches = gradient_switch_width(context) + heads_switch_width(context) + context.px(28);
     const float detail_x = draw_shown_title(context, id, origin, origin.x + room.x - switches) + context.px(12);
     const std::string detail = fmt::format("{}layer {} · {} · rows are queries, columns are keys · same colours, same numbers",
-                                           name_beside_title(id), id.layer, all_heads(head_count(context.trace())));
+                                           name_beside_title(id), id.layer, all_heads(head_count(context.structure())));
     const auto [problem, ink] = shown_remark(context, id);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
               elide_parts(fonts.label, detail, origin.x + room.x - switches - detail_x));
@@ -164,7 +166,7 @@ void draw_heads_view(PanelContext& context) {
         header += draw_text_wrapped(list, fonts.label, {origin.x, origin.y + header}, room.x, ink, problem) + context.px(10);
     room.y -= header + draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     room.x -= context.px(kHeadsBar);
-    const Shape shape = context.trace().shape_of(id);
+    const Shape shape = context.structure().shape_of(id);
     const std::int64_t heads = shape[1].size;
     const std::int64_t tiles =
         heads > 1 && has_head_mean(id.stage) && !shows_norm_weighted(context, id) && !shows_gradients(context) ? heads + 1 : heads;

@@ -7,7 +7,6 @@
 
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/shown_maps.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/session/values/statistics.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
@@ -73,8 +72,8 @@ void draw_histogram_section(PanelContext& context) {
     const StageId& id = context.view.stage;
     if (id.stage == Stage::Tokens || !context.has_stage(id)) return;
     // Other views draw the numbers themselves, whatever is compared.
-    const Matrix shown = shows_maps(context.view.view) ? shown_slice(context, id, context.view.head)
-                                                       : context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
+    const Matrix shown =
+        shows_maps(context.view.view) ? shown_slice(context, id, context.view.head) : context.beside(id, context.view.head);
     if (shown.empty()) return;
     const Ui ui = context.ui();
     HistogramView& view = context.view.histogram;
@@ -82,20 +81,20 @@ void draw_histogram_section(PanelContext& context) {
     section_heading(ui, "Histogram");
     static constexpr std::array<std::string_view, 2> kParts = {"shown map", "whole tensor"};
     int part = view.whole ? 1 : 0;
-    const bool values = !shown.is_gradient && !shown.is_difference && !shown.large;
+    const bool values = !shown.is_gradient && !shown.is_difference && !shown.in_blocks();
     if (!values) part = 0;
     if (segmented(ui, "##histogram_of", kParts, part, 0,
                   {.tooltip = "Numbers of the map that is shown, or of all heads and texts of this stage.",
-                   .disabled = values        ? ""
-                               : shown.large ? "For a long text, only the shown map is counted."
-                                             : "For gradients and differences, only the shown map is counted."}))
+                   .disabled = values              ? ""
+                               : shown.in_blocks() ? "For a long text, only the shown map is counted."
+                                                   : "For gradients and differences, only the shown map is counted."}))
         view.whole = part == 1;
     gap(ui, 8);
     const auto of_all = view.whole && values ? context.ask(facet::Statistics{id}) : Answer<facet::Statistics>();
-    const TensorStatistics* counted = of_all ? of_all.value.get() : statistics_of_matrix(context, shown);
+    const TensorStatistics* counted = of_all ? of_all.value.get() : context.numbers().count(shown);
     if (counted == nullptr) return void(paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Counting …"));
     const TensorStatistics& s = *counted;
-    const HeatmapStyle style = values || shown.large ? style_of(context, shown, context.view.stage) : style_of(context, shown);
+    const HeatmapStyle style = values || shown.in_blocks() ? style_of(context, shown, context.view.stage) : style_of(context, shown);
     if (s.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "There are no finite numbers to count.");
     else draw_bars(context, s, style);
     if (!s.empty() && s.min == s.max)

@@ -9,10 +9,10 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/compare/shown_maps.hpp"
+#include "app/panels/kit/figure.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/panels/views/token_piece.hpp"
 #include "app/session/values/explanation.hpp"
 #include "app/session/values/gradients.hpp"
@@ -22,8 +22,6 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/value_bar.hpp"
-#include "engine/explain/packed_words.hpp"
-#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {
@@ -49,7 +47,7 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     draw_focus_ring(context.ui(), item, context.px(3));
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, font, at, color, text);
-    if (item.pressed && stage) go_to_cell(context.view, context.trace(), operand.cell);
+    if (item.pressed && stage) go_to_cell(context.view, context.structure(), operand.cell);
     if (!item.hovered) return;
     list.AddLine({at.x, at.y + context.px(15)}, {at.x + width, at.y + context.px(15)}, color);
     begin_tooltip(context.ui());
@@ -59,7 +57,7 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
               stage              ? "click: where this comes from"
               : operand.constant ? "from the settings"
                                  : "a parameter of the model");
-    if (const std::string packed = packed_words(context.trace(), operand.cell); !packed.empty())
+    if (const std::string packed = context.numbers().packing(operand.cell); !packed.empty())
         text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, packed);
     end_tooltip();
 }
@@ -78,7 +76,7 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
 std::string term_label(const PanelContext& context, const CellRef& cell, const Term& term) {
     const bool over_keys = cell.stage.stage == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
     if ((!over_keys && !over_vocabulary) || term.key < 0) return term.label;
-    const bool over_queries = context.trace().plan->at(cell.stage).op == Op::SoftmaxOverQueries;
+    const bool over_queries = context.structure().plan->at(cell.stage).op == Op::SoftmaxOverQueries;
     const Axis axis = over_keys ? (over_queries ? Axis::T : Axis::S) : Axis::V;
     return term.label + " " + index_label(context, cell.stage, axis, term.key);
 }
@@ -133,7 +131,7 @@ void draw_packing(const PanelContext& context, const std::vector<Term>& terms, c
         if (largest == nullptr || std::abs(terms[i].value) > std::abs(largest->value)) largest = &terms[i];
     if (largest == nullptr || largest->operands.empty()) return;
     const Operand& weight = largest->operands.back();
-    const std::string packed = packed_words(context.trace(), weight.cell);
+    const std::string packed = context.numbers().packing(weight.cell);
     if (packed.empty()) return;
     gap(context.ui(), 4);
     paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
@@ -153,25 +151,21 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
 }
 
 /// "" if there is none.
-std::string gradient_of(const GradientTrace<float>& gradients, const CellRef& cell) {
-    const RecordedStage<float>* stage = gradients.find(cell.stage);
-    if (stage == nullptr || stage->value.empty()) return "";
-    const auto& i = cell.index;
-    return number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4);
+std::string gradient_of(const PanelContext& context, const CellRef& cell) {
+    const std::optional<float> gradient = context.numbers().gradient(cell);
+    return gradient ? number(static_cast<double>(*gradient), 4) : "";
 }
 
 /// The number of the picture, where that is the loss gradient; "" otherwise.
 std::string gradient_in_picture(const PanelContext& context, const CellRef& cell) {
-    const auto gradients = shown_gradients(context);
-    const std::string number = gradients == nullptr ? "" : gradient_of(*gradients, cell);
+    const std::string number = shows_gradients(context) ? gradient_of(context, cell) : "";
     return number.empty() ? "" : "∂ " + number;
 }
 
 /// The loss gradient with respect to this number. For a large model gradients are expensive, so they are shown only if switched on.
 void draw_gradient(PanelContext& context, const CellRef& cell) {
-    if (!context.trace().config.lm_head || (!context.snapshot.trace->whole() && !context.wants_gradients())) return;
-    const auto gradients = context.ask(facet::Gradients{});
-    if (const std::string gradient = gradients ? gradient_of(*gradients, cell) : ""; !gradient.empty())
+    if (!context.structure().config.lm_head || (!context.snapshot.is_whole() && !context.wants_gradients())) return;
+    if (const std::string gradient = gradient_of(context, cell); !gradient.empty())
         draw_value_line(context, "gradient of the loss", gradient, context.theme.colors.text, context.theme.fonts.mono_small);
 }
 
@@ -186,7 +180,7 @@ void draw_steps(PanelContext& context, const Provenance& provenance) {
 /// A title such as "because → sat" in the axis colours, with the number on the right.
 void draw_title(const PanelContext& context, const CellRef& cell, std::string_view value) {
     const auto& [colors, fonts, scale] = context.theme;
-    const Shape shape = context.trace().shape_of(cell.stage);
+    const Shape shape = context.structure().shape_of(cell.stage);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
@@ -216,13 +210,10 @@ void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next)
     int id = 0;
     for (const Operand& operand : next) {
         ImGui::PushID(id++);
-        const RecordedStage<float>* stage = context.recorded(context.trace(), operand.cell.stage);
-        const auto& index = operand.cell.index;
-        const bool masked = stage != nullptr && stage->mask != nullptr && is_attention_map(operand.cell.stage.stage) &&
-                            !stage->mask->may_attend(index[0], index[1], index[2], index[3]);
+        const bool masked = context.numbers().is_masked(operand.cell, context.view.stage);
         const std::string& name = operand.label;
         if (value_row(context.ui(), name, masked ? kMasked : number(operand.value, 4), "Click to go there."))
-            go_to_cell(context.view, context.trace(), operand.cell);
+            go_to_cell(context.view, context.structure(), operand.cell);
         ImGui::PopID();
     }
 }
@@ -230,35 +221,33 @@ void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next)
 /// The softmax distribution of the selected query.
 void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t query) {
     const StageId id = weights_of(cell.stage);
-    const Matrix weights = with_row(context, context.matrices.stage(context.trace(), id, context.view.batch, context.view.head), query);
+    const Matrix weights = context.numbers().with_row(context.beside(id, context.view.head), query);
     if (weights.empty() || query >= weights.data.rows || !weights.data.knows(query, 0)) return;
     const auto& [colors, fonts, scale] = context.theme;
     gap(context.ui(), 14);
     section_heading(context.ui(), "This row after softmax");
+    constexpr FigureLook kLook{.label = 78};
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
-    const float bar_left = origin.x + context.px(78), bar_right = origin.x + width - context.px(54);
     float largest = 0;
     for (std::int64_t s = 0; s < weights.data.cols; ++s) largest = std::max(largest, weights.masked(query, s) ? 0.F : weights.at(query, s));
     const std::int64_t shown = std::min<std::int64_t>(weights.data.cols, 64);
     const std::optional<std::int64_t> chosen = context.view.selection().on(Axis::S);
     for (std::int64_t s = 0; s < shown; ++s) {
-        const float y = origin.y + static_cast<float>(s) * line;
-        const bool is_chosen = chosen == s;
-        const ImVec2 low{bar_left, y + context.px(3)}, high{bar_right, y + context.px(14)};
-        const std::string label = elide(fonts.mono_small, index_label(context, id, Axis::S, s), context.px(68));
-        draw_text_in(list, fonts.mono_small, {origin.x, y}, {bar_left - context.px(8), y + context.px(16)}, {1, 0},
-                     is_chosen ? colors.axis(Axis::S) : colors.muted, label);
-        if (weights.masked(query, s)) {
-            draw_hatching(list, context.theme, low, high);
-            draw_text_in(list, fonts.mono_small, {bar_right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.faint, kMasked);
-            continue;
-        }
+        const ImVec2 at{origin.x, origin.y + static_cast<float>(s) * line};
+        const bool is_chosen = chosen == s, masked = weights.masked(query, s);
         const float value = weights.at(query, s);
-        if (largest > 0 && std::isfinite(value))
-            value_bar(list, low, high, static_cast<double>(value / largest), is_chosen ? colors.chosen : colors.accent, context.px(2));
-        draw_text_in(list, fonts.mono_small, {bar_right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text, number(value));
+        const std::string label = index_label(context, id, Axis::S, s);
+        draw_figure(context, at, width,
+                    {label, is_chosen ? colors.axis(Axis::S) : colors.muted,
+                     masked || largest <= 0 ? std::nan("") : static_cast<double>(value / largest),
+                     is_chosen ? colors.chosen : colors.accent, masked ? "" : number(value)},
+                    kLook);
+        if (!masked) continue;
+        const FigureBar bar = bar_of_figure(context, at, width, kLook);
+        draw_hatching(list, context.theme, bar.min, bar.max);
+        draw_text_in(list, fonts.mono_small, {bar.max.x, at.y}, {at.x + width, at.y + context.px(16)}, {1, 0}, colors.faint, kMasked);
     }
     ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(shown) * line});
     ImGui::Dummy({width, 1});
@@ -272,34 +261,25 @@ void draw_likely_tokens(PanelContext& context, const StageId& stage, const std::
     const auto& [colors, fonts, scale] = context.theme;
     gap(context.ui(), 14);
     section_heading(context.ui(), "Most likely next");
-    ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 origin = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
-    const float left = origin.x + context.px(96), right = origin.x + width - context.px(54);
+    const float width = ImGui::GetContentRegionAvail().x;
     const float largest = likely[0].probability;
     float y = origin.y;
     for (const auto& [id, probability] : likely) {
-        const std::string label = elide(fonts.mono_small, index_label(context, stage, Axis::V, id), context.px(86));
-        draw_text_in(list, fonts.mono_small, {origin.x, y}, {left - context.px(8), y + context.px(16)}, {1, 0}, colors.muted, label);
-        if (largest > 0 && std::isfinite(probability))
-            value_bar(list, {left, y + context.px(3)}, {right, y + context.px(14)}, static_cast<double>(probability / largest),
-                      colors.accent, context.px(2));
-        draw_text_in(list, fonts.mono_small, {right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text,
-                     number(static_cast<double>(probability)));
-        y += line;
+        const std::string label = index_label(context, stage, Axis::V, id);
+        draw_figure(context, {origin.x, y}, width,
+                    {label, colors.muted, largest > 0 ? static_cast<double>(probability / largest) : std::nan(""), colors.accent,
+                     number(static_cast<double>(probability))});
+        y += context.px(22);
     }
     ImGui::SetCursorScreenPos({origin.x, y});
     ImGui::Dummy({width, 1});
 }
 
-facet::Explanation asked_explanation(const PanelContext& context, const CellRef& cell) {
-    return {cell, context.only_head(), context.maps_wanted() != MapsWanted::Numbers};
-}
-
 /// Until a new explanation is ready, the last one stays on screen.
 std::shared_ptr<const Explanation> explanation_of(const PanelContext& context, const CellRef& cell) {
     InspectorState& state = context.view.inspector;
-    if (const auto answer = context.ask(asked_explanation(context, cell)))
+    if (const auto answer = context.ask(context.numbers().explanation(cell)))
         std::tie(state.last, state.serial) = std::pair(answer.value, context.snapshot.serial);
     return state.serial == context.snapshot.serial ? state.last : nullptr;
 }
@@ -327,12 +307,12 @@ void draw_measured(PanelContext& context, const CellRef& cell) {
     if (!shows_maps(context.view.view)) return;
     const std::string words = context.view.view == View::Step ? "" : measure_words(context, cell.stage);
     if (words.empty() && !context.view.compare.on()) return;
-    const Shape shape = context.trace().shape_of(cell.stage);
+    const Shape shape = context.structure().shape_of(cell.stage);
     if (shape.rank() < 2) return;
     const auto axes = static_cast<std::size_t>(shape.rank());
     const std::int64_t row = cell.index[axes - 2], col = cell.index[axes - 1],
                        head = shape.has(Axis::H) ? cell.index[1] : context.view.head;
-    const Matrix map = with_row(context, shown_slice(context, cell.stage, head), row);
+    const Matrix map = context.numbers().with_row(shown_slice(context, cell.stage, head), row);
     if (map.empty() || row >= map.data.rows || col >= map.data.cols || !map.data.knows(row, col)) return;
     if (map.is_difference) draw_difference_row(context, map, row, col);
     else if (!words.empty())
@@ -344,7 +324,7 @@ void draw_measured(PanelContext& context, const CellRef& cell) {
 void draw_piece(PanelContext& context) {
     draw_token_piece(context);
     const std::optional<ChosenPiece> chosen = chosen_piece(context);
-    const std::optional<CellRef> cell = selected_cell(context.view, context.trace(), context.view.selection());
+    const std::optional<CellRef> cell = selected_cell(context.view, context.structure(), context.view.selection());
     if (!cell || !chosen || chosen->of_other) return;
     if (const std::shared_ptr<const Explanation> explanation = explanation_of(context, *cell);
         explanation != nullptr && explanation->cell.stage.stage == Stage::Tokens)
@@ -358,12 +338,12 @@ void draw_inspector(PanelContext& context) {
     const bool locked = context.view.hovered.empty() && !context.view.locked.empty();
     if (!context.ready()) return section_heading(ui, "This cell");
     if (context.view.view == View::Step && context.view.stage.stage == Stage::Tokens) return draw_piece(context);
-    const Trace<float>& trace = context.trace();
-    std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
-    if (!cell) cell = selected_cell(context.view, trace, context.view.locked);
+    const Structure& structure = context.structure();
+    std::optional<CellRef> cell = selected_cell(context.view, structure, context.view.selection());
+    if (!cell) cell = selected_cell(context.view, structure, context.view.locked);
     const std::shared_ptr<const Explanation> explanation = cell ? explanation_of(context, *cell) : nullptr;
     const bool too_old = explanation != nullptr && waits_long(context, *explanation, *cell);
-    const std::string name = cell ? head_name(trace, explanation != nullptr && !too_old ? explanation->cell : *cell) : "";
+    const std::string name = cell ? head_name(structure, explanation != nullptr && !too_old ? explanation->cell : *cell) : "";
     section_heading(ui, fmt::format("{}{}{}{}", locked && cell ? "Selected cell" : "This cell", words_of_side(context),
                                     name.empty() ? "" : " · ", name));
     if (!cell) {
@@ -371,7 +351,7 @@ void draw_inspector(PanelContext& context) {
         return;
     }
     if (explanation == nullptr || too_old) {
-        const std::string problem = context.ask(asked_explanation(context, *cell)).problem;
+        const std::string problem = context.ask(context.numbers().explanation(*cell)).problem;
         if (!problem.empty()) return paragraph(ui, context.theme.fonts.body, context.theme.colors.bad, problem);
         if (too_old) paragraph(ui, context.theme.fonts.body, context.theme.colors.muted, "Computing …");
         return;

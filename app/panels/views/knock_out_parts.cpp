@@ -43,8 +43,8 @@ std::string position_name(const PanelContext& context, const PartWorth& part) {
 
 }  // namespace
 
-std::vector<ReplacedParts> replaceable_parts(const Trace<float>& trace, bool by_other_text) {
-    const auto& nodes = trace.plan->nodes();
+std::vector<ReplacedParts> replaceable_parts(const Structure& structure, bool by_other_text) {
+    const auto& nodes = structure.plan->nodes();
     const auto has = [&](auto&& is_it) { return std::any_of(nodes.begin(), nodes.end(), is_it); };
     const bool networks = has([](const PlanNode& node) { return node.id.stage == Stage::FfnOut; });
     std::vector<ReplacedParts> parts = {ReplacedParts::Heads, ReplacedParts::Blocks};

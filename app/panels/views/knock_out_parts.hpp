@@ -11,7 +11,7 @@
 namespace attn::app {
 
 /// What can be replaced in the shown model, in menu order: by zeros, or by the numbers of another text.
-std::vector<ReplacedParts> replaceable_parts(const Trace<float>& trace, bool by_other_text);
+std::vector<ReplacedParts> replaceable_parts(const Structure& structure, bool by_other_text);
 /// Such as "heads" or "stream": the name in the menu.
 std::string_view menu_name(ReplacedParts parts);
 /// Such as "heads" or "positions": what is counted and listed.

@@ -22,12 +22,12 @@ namespace {
 constexpr std::size_t kMostAnswers = 12;
 
 std::int64_t shown_text(const PanelContext& context) {
-    return std::clamp<std::int64_t>(context.view.batch, 0, context.trace().tokens.size() - 1);
+    return std::clamp<std::int64_t>(context.view.batch, 0, context.structure().tokens.size() - 1);
 }
 
 /// Numbers of the chosen text replace those of the shown one; if that is the chosen one, those of the text beside it do. None: zeros.
 std::optional<KnockOutQuestion::Patch> shown_patch(const PanelContext& context) {
-    const std::int64_t texts = context.trace().tokens.size(), shown = shown_text(context);
+    const std::int64_t texts = context.structure().tokens.size(), shown = shown_text(context);
     const std::optional<std::int64_t>& from = context.view.knock_out.from;
     if (!from || *from >= texts || texts < 2) return std::nullopt;
     return KnockOutQuestion::Patch{*from != shown ? *from : text_beside_shown(context), shown};
@@ -41,7 +41,7 @@ KnockOutQuestion measure_of(const PanelContext& context) {
     const std::int64_t token = context.view.locked.on(Axis::V).value_or(own_answer(context).value_or(0));
     return {.place = KnockOutQuestion::Place{
                 place->sequence, place->position,
-                static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.trace().config.vocab_size - 1))}};
+                static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.structure().config.vocab_size - 1))}};
 }
 
 /// The first position at which two texts of a batch differ, or at which the shorter one ends; none: they are the same.
@@ -57,9 +57,9 @@ std::optional<std::int64_t> first_difference(const TokenBatch& tokens, const Kno
 }
 
 /// Why no replacement changes anything, as far as the texts tell.
-std::string why_unchanged(const Trace<float>& trace, const KnockOutQuestion& question) {
-    const std::optional<std::int64_t> differ = first_difference(trace.tokens, *question.patch);
-    const bool sources_differ = trace.source_tokens.size() > 0 && first_difference(trace.source_tokens, *question.patch);
+std::string why_unchanged(const Structure& structure, const KnockOutQuestion& question) {
+    const std::optional<std::int64_t> differ = first_difference(structure.tokens, *question.patch);
+    const bool sources_differ = structure.source_tokens.size() > 0 && first_difference(structure.source_tokens, *question.patch);
     if (!differ && !sources_differ) return "the texts are the same: change a word";
     if (question.place && differ && !sources_differ && *differ > question.place->position)
         return "up to this position the texts are the same";
@@ -69,16 +69,16 @@ std::string why_unchanged(const Trace<float>& trace, const KnockOutQuestion& que
 /// The chosen token, or the first that suggests itself; none while that is not known.
 std::optional<std::int32_t> answer_against(const PanelContext& context, const KnockOutQuestion& question) {
     const std::optional<std::int32_t>& chosen = context.view.knock_out.against;
-    if (chosen && *chosen != question.place->token && *chosen < context.trace().config.vocab_size) return chosen;
+    if (chosen && *chosen != question.place->token && *chosen < context.structure().config.vocab_size) return chosen;
     const std::vector<std::int32_t> answers = other_answers(context, question);
-    return answers.empty() || answers.front() >= context.trace().config.vocab_size ? std::nullopt : std::optional(answers.front());
+    return answers.empty() || answers.front() >= context.structure().config.vocab_size ? std::nullopt : std::optional(answers.front());
 }
 
 std::string_view measure_name(AnswerMeasure measure) { return kMeasureNames[static_cast<std::size_t>(measure)]; }
 
 /// Where the other text has another word at the place asked about: " after ‘was’".
 std::string other_place(const PanelContext& context, const KnockOutQuestion& question) {
-    const TokenBatch& tokens = context.trace().tokens;
+    const TokenBatch& tokens = context.structure().tokens;
     const auto token = [&](std::int64_t text) {
         return tokens.ids[static_cast<std::size_t>(text * tokens.length + question.place->position)];
     };
@@ -88,15 +88,15 @@ std::string other_place(const PanelContext& context, const KnockOutQuestion& que
 }
 
 /// Nothing says which words of two texts belong together if one is longer.
-std::string matched_words(const Trace<float>& trace, const KnockOutQuestion::Patch& patch) {
+std::string matched_words(const Structure& structure, const KnockOutQuestion::Patch& patch) {
     const auto of = [&](const char* texts, Stack stack) -> std::string {
-        const std::vector<std::int64_t>& lengths = trace.tokens_of(stack).lengths;
+        const std::vector<std::int64_t>& lengths = structure.tokens_of(stack).lengths;
         const std::int64_t from = lengths[static_cast<std::size_t>(patch.from)], into = lengths[static_cast<std::size_t>(patch.into)];
         if (from == into) return "";
         return fmt::format(" The {} have {} and {} tokens: they are matched by position, not by word, and only the first {} are replaced.",
                            texts, into, from, std::min(from, into));
     };
-    if (trace.source() == nullptr) return of("texts", Stack::Main);
+    if (structure.source() == nullptr) return of("texts", Stack::Main);
     return of("sources", Stack::Encoder) + of("targets", Stack::Decoder);
 }
 
@@ -106,7 +106,7 @@ KnockOutQuestion knock_out_question(const PanelContext& context) {
     if (!context.ready()) return {};
     KnockOutQuestion question = measure_of(context);
     question.patch = shown_patch(context);
-    const std::vector<ReplacedParts> parts = replaceable_parts(context.trace(), question.patch.has_value());
+    const std::vector<ReplacedParts> parts = replaceable_parts(context.structure(), question.patch.has_value());
     const bool possible = std::find(parts.begin(), parts.end(), context.view.knock_out.parts) != parts.end();
     question.parts = possible ? context.view.knock_out.parts : ReplacedParts::Heads;
     if (context.view.knock_out.measure == AnswerMeasure::LogitDifference && question.place)
@@ -122,13 +122,14 @@ void keep_up_with_vocabulary(PanelContext& context) {
 }
 
 std::string why_not_measured(const PanelContext& context, const KnockOutQuestion& question) {
-    if (!context.trace().config.lm_head) return without_output_head(context.document.model != nullptr);
-    const std::int64_t length = context.trace().tokens.lengths[static_cast<std::size_t>(shown_text(context))];
+    if (!context.structure().config.lm_head) return without_output_head(context.document.model != nullptr);
+    const std::int64_t length = context.structure().tokens.lengths[static_cast<std::size_t>(shown_text(context))];
     if (!question.place && !reads_both_ways(context) && length <= 1)
         return "A text of one token has no next token to predict, so there is no loss: write a longer text, or choose a token's "
                "probability.";
     if (context.view.knock_out.measure == AnswerMeasure::LogitDifference && question.measure() != AnswerMeasure::LogitDifference)
-        return context.trace().config.vocab_size > 1 ? "The likely tokens are being computed." : "There is no other token to compare with.";
+        return context.structure().config.vocab_size > 1 ? "The likely tokens are being computed."
+                                                         : "There is no other token to compare with.";
     return "";
 }
 
@@ -154,7 +155,7 @@ std::optional<std::int32_t> own_answer(const PanelContext& context) {
     if (const auto words = context.ask_latest(facet::NextWords{place->sequence, {}, place->position}); words && !words->likeliest.empty())
         return words->likeliest.front().id;
     // Until the likeliest is known, the question is about the token at the position itself.
-    const TokenBatch& tokens = context.trace().tokens;
+    const TokenBatch& tokens = context.structure().tokens;
     return tokens.ids[static_cast<std::size_t>(place->sequence * tokens.length + place->position)];
 }
 
@@ -178,7 +179,7 @@ std::vector<std::int32_t> other_answers(const PanelContext& context, const Knock
         return words.value != nullptr;
     };
     const std::int64_t from = question.patch ? question.patch->from : question.place->sequence;
-    const TokenBatch& tokens = context.trace().tokens;
+    const TokenBatch& tokens = context.structure().tokens;
     if (from != question.place->sequence && question.place->position < tokens.lengths[static_cast<std::size_t>(from)]) {
         const std::int64_t next = question.place->position + (reads_both_ways(context) ? 0 : 1);
         if (next < tokens.lengths[static_cast<std::size_t>(from)]) add(tokens.ids[static_cast<std::size_t>(from * tokens.length + next)]);
@@ -196,14 +197,14 @@ std::int64_t text_beside_shown(const PanelContext& context) {
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question) {
     const bool both_ways = reads_both_ways(context);
     if (!question.place) {
-        const std::int64_t texts = context.trace().tokens.size();
+        const std::int64_t texts = context.structure().tokens.size();
         const std::string text = texts > 1 ? fmt::format("text {} of {}", shown_text(context) + 1, texts) : "the shown text";
         if (both_ways) return fmt::format("loss on every word of {} that is not hidden", text);
         if (question.counted.empty()) return "next-token loss on " + text;
         return fmt::format("loss on what the task asks for in {}; the rest cannot be predicted", text);
     }
     const auto& place = *question.place;
-    const bool two_texts = context.trace().config.architecture == Architecture::EncoderDecoder;
+    const bool two_texts = context.structure().config.architecture == Architecture::EncoderDecoder;
     const auto token = [&](std::int32_t id) { return index_label(context, {Stage::Logits, -1}, Axis::V, id); };
     const std::string asked = place.against ? fmt::format("logits ‘{}’ − ‘{}’", token(place.token), token(*place.against))
                                             : fmt::format("probability of ‘{}’", token(place.token));
@@ -211,13 +212,13 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
                        index_label(context, {Stage::Logits, -1}, Axis::T, place.position), two_texts ? " of the target" : "");
 }
 
-std::string measured_words(const Trace<float>& trace, const KnockOutQuestion& question) {
+std::string measured_words(const Structure& structure, const KnockOutQuestion& question) {
     const std::string what = fmt::format("Change in the {} when {}", measure_name(question.measure()), sentence_name(question.parts));
     if (question.patch)
         return fmt::format(
             "{} is taken from text {} and everything after it is recomputed (activation patching). Orange: it rises. Blue: it "
             "falls.{}",
-            what, question.patch->from + 1, matched_words(trace, *question.patch));
+            what, question.patch->from + 1, matched_words(structure, *question.patch));
     const char* part = question.parts == ReplacedParts::Heads ? "head" : "block";
     return fmt::format("{0} is set to zero and everything after it is recomputed. Orange: it rises without the {1}, which {2}. Blue: it "
                        "falls; the {1} {3}.",
@@ -234,7 +235,7 @@ std::string measured_whole(const PanelContext& context, const KnockOutQuestion& 
         words += fmt::format(" · in text {}{}: {}", question.patch->from + 1, other_place(context, question),
                              format_number(*result.in_other_text, {.decimals = 4}));
     const bool changed = !result.strongest.empty() && result.change(result.parts[result.strongest.front()]) != 0;
-    if (!changed) return fmt::format("{} {} · {}", measure, value, why_unchanged(context.trace(), question));
+    if (!changed) return fmt::format("{} {} · {}", measure, value, why_unchanged(context.structure(), question));
     return words;
 }
 

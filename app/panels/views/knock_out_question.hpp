@@ -43,7 +43,7 @@ std::vector<std::int32_t> other_answers(const PanelContext& context, const Knock
 /// The question, such as "probability of ‘sat’ after position 6 ‘cat’"; of a logit difference, "‘sat’ − ‘ran’ after …".
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question);
 /// What the picture shows, its colours, and how texts of different lengths are matched.
-std::string measured_words(const Trace<float>& trace, const KnockOutQuestion& question);
+std::string measured_words(const Structure& structure, const KnockOutQuestion& question);
 /// The measure with nothing replaced, and in a patch what else there is to know: that of the other text, or why nothing changes.
 std::string measured_whole(const PanelContext& context, const KnockOutQuestion& question, const KnockOut& result);
 

@@ -11,6 +11,7 @@
 
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/kit/texts.hpp"
 #include "app/panels/views/knock_out_map.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
@@ -66,7 +67,7 @@ float offer_second_text(PanelContext& context) {
 
 /// Which parts are replaced.
 void draw_parts(PanelContext& context, const KnockOutQuestion& question) {
-    const std::vector<ReplacedParts> parts = replaceable_parts(context.trace(), question.patch.has_value());
+    const std::vector<ReplacedParts> parts = replaceable_parts(context.structure(), question.patch.has_value());
     std::vector<std::string_view> names;
     for (const ReplacedParts part : parts) names.push_back(menu_name(part));
     int chosen = static_cast<int>(std::find(parts.begin(), parts.end(), question.parts) - parts.begin());
@@ -82,7 +83,7 @@ void draw_parts(PanelContext& context, const KnockOutQuestion& question) {
 void draw_other_texts(PanelContext& context, const KnockOutQuestion& question) {
     std::vector<std::int64_t> others;
     std::vector<std::string> names;
-    for (std::int64_t text = 0; text < context.trace().tokens.size(); ++text) {
+    for (std::int64_t text = 0; text < context.structure().tokens.size(); ++text) {
         if (text == question.patch->into) continue;
         others.push_back(text);
         names.push_back(fmt::format("text {}", text + 1));
@@ -95,7 +96,7 @@ void draw_other_texts(PanelContext& context, const KnockOutQuestion& question) {
 
 /// What replaces the parts: pills and, with more than two texts, a list of the others. Returns their right end.
 float draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
-    const std::int64_t texts = context.trace().tokens.size();
+    const std::int64_t texts = context.structure().tokens.size();
     if (texts < 2) return offer_second_text(context);
     constexpr std::array<std::string_view, 2> kReplacements = {"zero", "another text's"};
     KnockOutState& state = context.view.knock_out;
@@ -186,10 +187,10 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
         draw_parts(context, question);
         const ImVec2 second_line = ImGui::GetCursorScreenPos();
         const float taken = draw_replacement(context, question);
-        if (question.place && context.trace().config.lm_head) draw_tokens(context, question, second_line, taken);
+        if (question.place && context.structure().config.lm_head) draw_tokens(context, question, second_line, taken);
     }
     // A lesson explains this itself, and leaves little room.
-    if (!context.view.lesson.open()) paragraph(context.ui(), fonts.label, colors.muted, measured_words(context.trace(), question));
+    if (!context.view.lesson.open()) paragraph(context.ui(), fonts.label, colors.muted, measured_words(context.structure(), question));
     gap(context.ui(), 6);
 }
 
@@ -403,13 +404,9 @@ void draw_changes(PanelContext& context, const KnockOutQuestion& question) {
     if (!listed) return leave_room(at, room.y);
     const float widest_map = context.px(kLayerLabels + kWorthBar) + static_cast<float>(state.last->grid.columns) * context.px(kMaxHeadCell);
     ImGui::SetCursorScreenPos({at.x + std::min(room.x - list_width, widest_map) + context.px(24), at.y});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##parts_in_order", {list_width - context.px(24), room.y}, false,
-                      ImGuiWindowFlags_NoNav | (context.picture_alone ? ImGuiWindowFlags_NoScrollbar : ImGuiWindowFlags_None));
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(context.ui(), "##parts_in_order", {list_width - context.px(24), room.y},
+                            {.flags = context.picture_alone ? ImGuiWindowFlags_NoScrollbar : ImGuiWindowFlags_None});
     draw_list(context, *state.last, fresh);
-    fade_scrolled_edges(context.ui());
-    ImGui::EndChild();
 }
 
 }  // namespace
@@ -418,14 +415,10 @@ void draw_knock_out_view(PanelContext& context) {
     if (!context.ready()) return;
     take_up_question(context.view);
     const KnockOutQuestion question = knock_out_question(context);
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##knock_out", {0, 0}, false,
-                      ImGuiWindowFlags_NoNav | (context.picture_alone ? ImGuiWindowFlags_NoScrollbar : ImGuiWindowFlags_None));
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(context.ui(), "##knock_out", {0, 0},
+                            {.flags = context.picture_alone ? ImGuiWindowFlags_NoScrollbar : ImGuiWindowFlags_None});
     draw_heading(context, question);
     draw_changes(context, question);
-    fade_scrolled_edges(context.ui());
-    ImGui::EndChild();
 }
 
 }  // namespace attn::app

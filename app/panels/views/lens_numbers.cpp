@@ -20,7 +20,7 @@ std::shared_ptr<const NumberTable> table_of_lens(const PanelContext& context, co
     table->rows_by_text = true;
     table->rows = static_cast<std::int64_t>(lens.stages.size());
     const std::int64_t text = std::min(batch, lens.batches - 1);
-    table->columns = context.trace().tokens_of(lens.stages.front().stack).lengths[static_cast<std::size_t>(text)];
+    table->columns = context.structure().tokens_of(lens.stages.front().stack).lengths[static_cast<std::size_t>(text)];
     table->column_texts = axis_labels(context, lens.stages.front(), Axis::T, table->columns);
     for (std::size_t row = 0; row < lens.stages.size(); ++row) {
         table->row_texts.push_back(lens_row_name(lens, row));

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/kit/figure.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/part_words.hpp"
 #include "app/panels/kit/readings_age.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/views/lens_numbers.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/values/readings.hpp"
@@ -20,7 +22,6 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
-#include "app/widgets/value_bar.hpp"
 
 namespace attn::app {
 namespace {
@@ -67,7 +68,7 @@ Color token_ink(const PanelContext& context, std::int32_t id, Color usual, Color
 
 /// -1 for padding, and if there is none.
 std::int32_t token_at(const PanelContext& context, std::int64_t batch, std::int64_t t) {
-    const TokenBatch& tokens = context.trace().tokens;
+    const TokenBatch& tokens = context.structure().tokens;
     return t < tokens.lengths[static_cast<std::size_t>(batch)] ? tokens.ids[static_cast<std::size_t>(batch * tokens.length + t)] : -1;
 }
 
@@ -344,9 +345,8 @@ void draw_table(PanelContext& context, const LensReading& readings, std::int64_t
         table.reach = largest_change(context.view.lens, readings, table.batch, *other);
     }
     ImGui::SetCursorScreenPos(box.min);
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##lens", {box.width(), box.height()}, false, ImGuiWindowFlags_NoNav | ImGuiWindowFlags_HorizontalScrollbar);
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(context.ui(), "##lens", {box.width(), box.height()},
+                            {.flags = ImGuiWindowFlags_HorizontalScrollbar, .fades = false});
     follow_chosen_position(context, table, room);
     const ImVec2 window = ImGui::GetWindowPos(), at = ImGui::GetCursorScreenPos();
     const ImVec2 low = ImGui::GetWindowDrawList()->GetClipRectMin(), high = ImGui::GetWindowDrawList()->GetClipRectMax();
@@ -368,19 +368,13 @@ void draw_table(PanelContext& context, const LensReading& readings, std::int64_t
               {window.x + labels - context.px(10) - text_width(context.theme.fonts.mono_tiny, "loss"), window.y + context.px(26)},
               context.theme.colors.faint, "loss");
     if (inside) point_at(context, lens, table);
-    ImGui::EndChild();
 }
 
-void draw_bar(const PanelContext& context, std::string_view label, float value, Color ink, Color fill) {
-    const auto& [colors, fonts, scale] = context.theme;
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x, left = at.x + context.px(104), right = at.x + width - context.px(56);
-    draw_text_in(list, fonts.mono_small, at, {left - context.px(8), at.y + context.px(16)}, {1, 0}, ink,
-                 elide(fonts.mono_small, label, context.px(94)));
-    value_bar(list, {left, at.y + context.px(3)}, {right, at.y + context.px(14)}, static_cast<double>(value), fill, context.px(2));
-    draw_text_in(list, fonts.mono_small, {right, at.y}, {at.x + width, at.y + context.px(16)}, {1, 0}, colors.text,
-                 format_number(static_cast<double>(value), {.decimals = 4}));
+void draw_chance(const PanelContext& context, std::string_view label, float value, Color ink, Color fill) {
+    const float width = ImGui::GetContentRegionAvail().x;
+    draw_figure(context, ImGui::GetCursorScreenPos(), width,
+                {label, ink, static_cast<double>(value), fill, format_number(static_cast<double>(value), {.decimals = 4})},
+                {.label = 104, .number = 56});
     ImGui::Dummy({width, context.px(21) - ImGui::GetStyle().ItemSpacing.y});
 }
 
@@ -422,11 +416,9 @@ void draw_lens_view(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const bool both_ways = reads_both_ways(context);
     const char* title = both_ways ? "Expected here" : "Expected next";
-    draw_text(list, fonts.heading, at, colors.text, title);
     const LensSoFar so_far = lens_of(context);
     const LogitLens* lens = so_far.lens;
-    const float x = at.x + text_width(fonts.heading, title) + context.px(12);
-    float room_of_detail = at.x + room.x - x;
+    float heading_end = at.x + room.x;
     if (lens != nullptr && !so_far.whole()) {
         constexpr float kBar = 120, kWords = 130;
         const float right = at.x + room.x;
@@ -434,19 +426,17 @@ void draw_lens_view(PanelContext& context) {
         progress_bar(context.ui(), static_cast<float>(so_far.known) / static_cast<float>(lens->stages.size()), kBar);
         draw_text_in(list, fonts.label, at, {right - context.px(kBar + 10), at.y + context.px(32)}, {1, 0.5F}, colors.text,
                      fmt::format("{} of {} rows", so_far.known, lens->stages.size()));
-        room_of_detail -= context.px(kBar + kWords);
+        heading_end -= context.px(kBar + kWords);
     }
-    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-              elide_parts(fonts.label,
-                          fmt::format("logit lens: what each layer would {}{} · read through the final norm and the output head",
-                                      both_ways ? "put at each place" : "predict next", readings_age(context)),
-                          room_of_detail));
+    draw_view_heading(context, at, heading_end, title,
+                      fmt::format("logit lens: what each layer would {}{} · read through the final norm and the output head",
+                                  both_ways ? "put at each place" : "predict next", readings_age(context)));
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLensHeader)});
     if (lens == nullptr) {
         paragraph(context.ui(), fonts.body, so_far.problem.empty() ? colors.muted : colors.bad,
-                  !so_far.problem.empty()          ? so_far.problem
-                  : context.trace().config.lm_head ? "The layers' predictions are being computed."
-                                                   : without_output_head(context.document.model != nullptr));
+                  !so_far.problem.empty()              ? so_far.problem
+                  : context.structure().config.lm_head ? "The layers' predictions are being computed."
+                                                       : without_output_head(context.document.model != nullptr));
         return;
     }
     const OtherLens other = other_lens(context, *lens);
@@ -486,7 +476,7 @@ void draw_lens_cell(PanelContext& context) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i) {
         const bool right = cell.top[i].token == cell.next;
         const Color ink = right ? colors.good : token_ink(context, cell.top[i].token, colors.muted, colors.pane);
-        draw_bar(context, token_text(context, cell.top[i].token), cell.top[i].probability, ink, right ? colors.good : colors.accent);
+        draw_chance(context, token_text(context, cell.top[i].token), cell.top[i].probability, ink, right ? colors.good : colors.accent);
     }
     if (cell.next < 0) {
         gap(ui, 8);
@@ -500,8 +490,8 @@ void draw_lens_cell(PanelContext& context) {
     gap(ui, 4);
     for (std::size_t r = 0; r < lens->stages.size(); ++r) {
         if (lens->known[r] == 0) continue;
-        draw_bar(context, lens_row_name(*lens, r), lens->at(r, b, *t).next_probability, r == row ? colors.chosen_text : colors.muted,
-                 r == row ? colors.chosen : colors.accent);
+        draw_chance(context, lens_row_name(*lens, r), lens->at(r, b, *t).next_probability, r == row ? colors.chosen_text : colors.muted,
+                    r == row ? colors.chosen : colors.accent);
     }
 }
 

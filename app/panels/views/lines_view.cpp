@@ -6,8 +6,9 @@
 #include <cmath>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/kit/figure.hpp"
 #include "app/panels/kit/labels.hpp"
-#include "app/panels/maps/large_map.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "app/panels/views/query_key_strip.hpp"
 #include "app/panels/views/token_lines.hpp"
@@ -40,7 +41,7 @@ Matrix drawn_weights(const PanelContext& context, const StageId& id, std::int64_
 TokenLines picture_of(PanelContext& context, const StageId& id) {
     const LinesView& lines = context.view.lines;
     TokenLines picture;
-    const std::int64_t heads = context.trace().config.num_heads;
+    const std::int64_t heads = context.structure().config.num_heads;
     for (std::int64_t head = 0; head < heads; ++head)
         if (lines.shows(head))
             picture.maps.push_back({drawn_weights(context, id, head), head, head_color(context.theme.colors, head),
@@ -85,7 +86,7 @@ float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
     const bool hovered = item.hovered;
     draw_focus_ring(context.ui(), item, height / 2);
     if ((hovered && ImGui::IsMouseClicked(0)) || item.by_key) {
-        press_chip(lines, head, context.trace().config.num_heads);
+        press_chip(lines, head, context.structure().config.num_heads);
         if (!mean && lines.shows(head)) context.view.head = head;
     }
     ImGui::PopID();
@@ -109,7 +110,7 @@ float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
 /// Returns the total height of the chips.
 float draw_chips(PanelContext& context, ImVec2 at, float width) {
     float x = at.x, y = at.y;
-    const std::int64_t heads = context.trace().config.num_heads;
+    const std::int64_t heads = context.structure().config.num_heads;
     for (std::int64_t i = 0; i < (heads > 1 ? heads + 1 : heads); ++i) {
         const std::int64_t head = i < heads ? i : kMeanHead;
         const std::string name = head == kMeanHead ? "mean" : fmt::format("head {}", head);
@@ -154,12 +155,12 @@ void take_numbers_in_sight(const PanelContext& context, TokenLines& picture, con
     const ImDrawList& list = *ImGui::GetWindowDrawList();
     const auto row_at = [&](float y) { return static_cast<std::int64_t>(std::max((y - columns.top) / columns.pitch, 0.F)); };
     for (LineMap& map : picture.maps) {
-        if (!map.weights.large) continue;
+        if (!map.weights.in_blocks()) continue;
         const std::int64_t first = row_at(list.GetClipRectMin().y) / kStep * kStep,
                            last = (row_at(list.GetClipRectMax().y) / kStep + 1) * kStep;
-        map.weights =
-            with_rows(context, std::move(map.weights), std::min(first, map.weights.data.rows - 1), std::min(last, map.weights.data.rows));
-        if (looked_at && looked_at->axis == Axis::S) map.weights = with_column(context, std::move(map.weights), looked_at->index);
+        const std::int64_t rows = map.weights.data.rows;
+        map.weights = context.numbers().with_rows(std::move(map.weights), std::min(first, rows - 1), std::min(last, rows));
+        if (looked_at && looked_at->axis == Axis::S) map.weights = context.numbers().with_column(std::move(map.weights), looked_at->index);
     }
 }
 
@@ -173,9 +174,7 @@ float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
     const float left = std::floor((box.width() - width) / 2);  // centred
     draw_titles(context, token_columns({box.min.x + left, box.min.y}, width, std::min(context.px(kSide), width / 5), pitch), box.min.y, id);
     ImGui::SetCursorScreenPos({box.min.x, box.min.y + heading});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##lines", {box.width(), box.height() - heading}, false, ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(context.ui(), "##lines", {box.width(), box.height() - heading}, {.fades = false});
     ImGui::SetCursorScreenPos({ImGui::GetCursorScreenPos().x + left, ImGui::GetCursorScreenPos().y});
     const TokenColumns columns =
         token_columns(ImGui::GetCursorScreenPos(), width - context.px(14), std::min(context.px(kSide), width / 5), pitch);
@@ -188,14 +187,13 @@ float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
         choose(context, picture, *pointed, clicked);
         token_tooltip(context, picture, *pointed);
     }
-    ImGui::EndChild();
     return least;
 }
 
 /// Draws every layer as a small picture; a click opens it.
 float draw_all_layers(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
-    const auto layers = context.trace().config.layers_of(context.view.stage.stack);
+    const auto layers = context.structure().config.layers_of(context.view.stage.stack);
     const float heading = context.px(22), gap = context.px(18);
     std::int64_t columns = 1;
     float best = 0;
@@ -215,7 +213,7 @@ float draw_all_layers(PanelContext& context, const Box& box) {
         TokenLines picture = picture_of(context, id);
         // For a long text, only the selected query has lines.
         for (LineMap& map : picture.maps)
-            map.weights = with_row(context, std::move(map.weights), context.view.selection().on(Axis::T).value_or(0));
+            map.weights = context.numbers().with_row(std::move(map.weights), context.view.selection().on(Axis::T).value_or(0));
         const auto rows = static_cast<float>(std::max({picture.keys.count, picture.queries.count, std::int64_t{1}}));
         const ImVec2 at{std::floor(box.min.x + static_cast<float>(layer % columns) * (tile_w + gap)),
                         std::floor(box.min.y + static_cast<float>(layer / columns) * (tile_h + heading + gap))};
@@ -248,13 +246,9 @@ float draw_all_layers(PanelContext& context, const Box& box) {
 }
 
 void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, float width, float least) {
-    const auto& [colors, fonts, scale] = context.theme;
-    ImDrawList& list = *ImGui::GetWindowDrawList();
     const std::string title = id.attention == kCrossAttention ? "Cross-attention as lines" : "Attention as lines";
-    draw_text(list, fonts.heading, at, colors.text, title);
-    const float x = at.x + text_width(fonts.heading, title) + context.px(12);
     const std::string stack = id.stack == Stack::Encoder ? "encoder, " : id.stack == Stack::Decoder ? "decoder, " : "";
-    const std::int64_t count = context.trace().config.layers_of(id.stack);
+    const std::int64_t count = context.structure().config.layers_of(id.stack);
     const std::string layers =
         context.view.lines.all_layers && count > 1 ? fmt::format("all {} layers", count) : fmt::format("layer {}", id.layer);
     std::string detail = stack + layers;
@@ -264,18 +258,18 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
                   : sides.a.empty()            ? " · " + sides.a.missing.words
                                                : fmt::format(" · hold X for A: {}", sides.a.name);
     }
-    if (context.trace().reduced_map(id) != nullptr)
+    if (context.beside(id, context.view.head).in_blocks())
         detail += context.view.lines.all_layers ? " · of the chosen query" : " · of the queries on screen and of the key under the pointer";
     detail +=
         fmt::format(" · weights of at least {} · opacity shows the weight", format_number(static_cast<double>(least), {.decimals = 3}));
-    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, elide_parts(fonts.label, detail, at.x + width - x));
+    draw_view_heading(context, at, at.x + width, title, detail);
 }
 
 /// Whether a query's product with a key is shown below the lines. It must not push tokens out of sight before one of them is chosen here.
 bool has_room_for_strip(const PanelContext& context, const StageId& id, float high) {
     const float left = high - context.px(kQueryKeyHeight + 10);
     if (left < context.px(180)) return false;
-    const Shape shape = context.trace().shape_of(id);
+    const Shape shape = context.structure().shape_of(id);
     const auto rows = static_cast<float>(std::max(shape.size_of(Axis::T), shape.size_of(Axis::S)));
     const float needed = context.px(kLinesHeading + 4 + kLeastPitch * rows);
     return context.view.lines.only || left >= needed || high < needed;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "app/panels/kit/scrolled.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
@@ -225,10 +226,8 @@ void draw_weight_table(PanelContext& context, const WeightComparison& errors, co
     for (const TableLine& line : lines)
         if (std::isfinite(line.relative)) worst = std::max(worst, line.relative);
     ImGui::SetCursorScreenPos({box.min.x, box.min.y + context.px(kTableTop + 24)});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
+    const Scrolled scrolled(ui, "##weights", {box.width(), box.max.y - ImGui::GetCursorScreenPos().y});
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-    ImGui::BeginChild("##weights", {box.width(), box.max.y - ImGui::GetCursorScreenPos().y}, false, ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleColor();
     move_by_key(context, lines, chosen_weight(context, errors), line_high);
     const WeightError* chosen = chosen_weight(context, errors);
     ImGuiListClipper clipper;
@@ -245,8 +244,6 @@ void draw_weight_table(PanelContext& context, const WeightComparison& errors, co
         }
     clipper.End();
     if (lines.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "No tensor's name contains these words.");
-    fade_scrolled_edges(context.ui());
-    ImGui::EndChild();
     ImGui::PopStyleVar();
 }
 

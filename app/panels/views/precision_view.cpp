@@ -84,7 +84,7 @@ void show_in_heads(PanelContext& context, const WeightsBeside& weights) {
     }
     context.view.compare.choose(Compare::Pinned);
     context.view.compare.lay_out(CompareLayout::All);
-    context.view.heads_stage = Stage::Weights;
+    context.view.heads.stage = Stage::Weights;
     context.view.stage = {Stage::Weights, std::max(context.view.stage.layer, 0), context.view.stage.stack};
     context.view.view = View::Heads;
 }

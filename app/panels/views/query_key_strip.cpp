@@ -6,12 +6,10 @@
 #include <cmath>
 
 #include "app/panels/kit/labels.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/trace/query_key.hpp"
 
 namespace attn::app {
 namespace {
@@ -47,10 +45,10 @@ void draw_heading(const PanelContext& context, const StageId& scores, std::int64
     put(fonts.mono, colors.faint, " → ");
     put(fonts.mono, colors.axis(Axis::S), index_label(context, scores, Axis::S, pair.key) + "   ");
     const StageId weights = weights_of(scores);
-    const Matrix map = with_row(context, context.matrices.stage(context.trace(), weights, context.view.batch, head), pair.query);
+    const Matrix map = context.numbers().with_row(context.beside(weights, head), pair.query);
     std::string after = fmt::format("Σ = {}", format_number(product.sum, {.decimals = 4}));
     const StageId scaled = of_same_attention(scores, Stage::Scaled);
-    const double factor = context.trace().plan->at(scaled).settings.factor, size = static_cast<double>(product.query.size());
+    const double factor = context.structure().plan->at(scaled).settings.factor, size = static_cast<double>(product.query.size());
     if (factor != 1) {
         const bool root = std::abs(factor * std::sqrt(size) - 1) <= 1e-9;
         after += fmt::format("  ÷ {} = {}", root ? fmt::format("√{}", size) : fmt::format("{:.4g}", 1 / factor),
@@ -114,20 +112,19 @@ double largest(const std::vector<double>& values) {
 void draw_query_key_strip(PanelContext& context, const StageId& scores, std::int64_t head, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const Shape shape = context.trace().shape_of(scores);
+    const Shape shape = context.structure().shape_of(scores);
     const std::int64_t b = std::min(context.view.batch, shape[0].size - 1);
-    Matrix map = context.matrices.stage(context.trace(), scores, b, head);
-    if (map.empty()) return;
+    const NumbersOf of{.of = context.shown(), .stage = scores, .sequence = b, .head = head, .beside = context.view.stage};
+    if (context.numbers().numbers(of).map.empty()) return;
     const std::optional<Pair> pair = shown_pair(context.view, shape);
     if (!pair) {
         draw_text(list, fonts.label, {box.min.x, box.min.y + context.px(6)}, colors.faint,
                   "Choose a query and a key to see their vectors multiplied number by number.");
         return;
     }
-    map = with_row(context, std::move(map), pair->query);
-    if (!map.data.knows(pair->query, pair->key)) return;  // being computed
-    const QueryKeyProduct product =
-        query_key_product(context.trace(), scores, b, head, pair->query, pair->key, map.at(pair->query, pair->key));
+    const std::optional<QueryKeyProduct> found = context.numbers().query_key(of, pair->query, pair->key);
+    if (!found) return;  // being computed
+    const QueryKeyProduct& product = *found;
     draw_heading(context, scores, head, *pair, product, box);
     const std::vector<double> query(product.query.begin(), product.query.end()), key(product.key.begin(), product.key.end());
     const double vectors = std::max(largest(query), largest(key));

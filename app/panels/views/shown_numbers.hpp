@@ -6,8 +6,8 @@
 #include <string>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
 #include "app/session/document/number_table.hpp"
+#include "app/session/numbers/number_desk.hpp"
 
 namespace attn::app {
 

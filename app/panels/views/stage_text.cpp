@@ -169,8 +169,8 @@ Words activate_words(Activation activation) {
     return {};
 }
 
-Words words_of(const Trace<float>& trace, const PlanNode& node) {
-    const Config& config = trace.config;
+Words words_of(const Structure& structure, const PlanNode& node) {
+    const Config& config = structure.config;
     switch (node.op) {
     case Op::Tokens:
         return {"text → ids", "The text is split into tokens; each becomes its number in the vocabulary."};
@@ -212,20 +212,20 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
         return {"biased = scaled − slope (t − s)",
                 "Each head lowers scores with distance, at its own rate. This is how the model knows the order of words."};
     case Op::Mask:
-        return mask_words(trace.settings.masks, node.settings.window, node.id.attention == kCrossAttention);
+        return mask_words(structure.settings.masks, node.settings.window, node.id.attention == kCrossAttention);
     case Op::Softmax:
-        return softmax_words(trace.settings);
+        return softmax_words(structure.settings);
     case Op::SoftmaxOverQueries:
-        return {softmax_formula(trace.settings) + " over queries",
+        return {softmax_formula(structure.settings) + " over queries",
                 "Each column becomes a distribution over the queries, so that columns sum to 1 instead of rows."};
     case Op::SoftmaxThenMask:
         return {
-            softmax_formula(trace.settings) + ", 0 where masked",
+            softmax_formula(structure.settings) + ", 0 where masked",
             "The softmax sees every key; what the mask forbids is set to 0 afterwards, so that rows with masked keys sum to less than 1."};
     case Op::Dropout:
-        return dropout_words(trace.settings.dropout.attention);
+        return dropout_words(structure.settings.dropout.attention);
     case Op::DropoutLeftOn:
-        return dropout_words(trace.settings.dropout.attention > 0 ? trace.settings.dropout.attention : kDropoutLeftOn);
+        return dropout_words(structure.settings.dropout.attention > 0 ? structure.settings.dropout.attention : kDropoutLeftOn);
     case Op::Mix:
         return {"context = A V", "Each token receives the mixture of value vectors given by its row of weights." + sharing(config)};
     case Op::JoinHeads:
@@ -247,8 +247,8 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
 
 }  // namespace
 
-StageText text_of(const Trace<float>& trace, const StageId& id, std::string_view noun) {
-    Words words = words_of(trace, trace.plan->at(id));
+StageText text_of(const Structure& structure, const StageId& id, std::string_view noun) {
+    Words words = words_of(structure, structure.plan->at(id));
     return {stage_title(id, noun), std::move(words.formula), std::move(words.sentence)};
 }
 

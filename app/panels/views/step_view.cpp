@@ -11,7 +11,6 @@
 #include "app/panels/compare/matrix_view.hpp"
 #include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/kit/emit.hpp"
-#include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/help_pages.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
@@ -19,7 +18,6 @@
 #include "app/panels/maps/equation.hpp"
 #include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/panels/views/heads_switch.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "app/panels/views/text_cards.hpp"
@@ -33,7 +31,7 @@
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
-#include "engine/trace/gradient_trace.hpp"
+#include "engine/plan/head_of.hpp"
 
 namespace attn::app {
 namespace {
@@ -42,9 +40,10 @@ constexpr float kStepHeader = 44, kRoomForSentence = 470;
 
 /// Replaces all values with loss gradients; matrices without gradients (one-hot rows) stay.
 void show_gradients(PanelContext& context, Equation& equation, StageText& text) {
-    const GradientTrace<float>& gradients = *shown_gradients(context);
+    const NumberDesk numbers = context.numbers();
+    const LossOfGradients of = numbers.loss_of_gradients().value_or(LossOfGradients{});
     const auto replace = [&](Matrix& matrix) {
-        Matrix gradient = context.matrices.gradient_of(matrix, context.trace(), gradients);
+        Matrix gradient = numbers.gradient(matrix);
         if (!gradient.empty()) matrix = std::move(gradient);
     };
     for (Matrix& operand : equation.operands) replace(operand);
@@ -53,7 +52,7 @@ void show_gradients(PanelContext& context, Equation& equation, StageText& text) 
     equation.backward = true;
     text.formula = "∂loss ÷ ∂" + stage_name(context.view.stage);
     text.sentence = fmt::format("Gradient of the loss with respect to each number. Loss: {} nats, over {} predictions.",
-                                format_number(gradients.loss, {.decimals = 4}), gradients.counted);
+                                format_number(of.loss, {.decimals = 4}), of.counted);
 }
 
 void draw_play_buttons(PanelContext& context, float right, float y) {
@@ -98,16 +97,16 @@ void draw_header(PanelContext& context, const StageText& text) {
     const float end = at.x + width - context.px(3 * 36 + 28) - switches;
     const bool there = context.missing(id).empty();
     const ComparedSide in_place = side_in_place(context);
-    const Trace<float>& trace = in_place.empty() ? context.trace() : *in_place.trace;
+    const Structure& structure = in_place.empty() ? context.structure() : in_place.of.structure();
     const std::int64_t head = in_place.empty() ? context.view.head : in_place.head;
     const int layer = in_place.empty() ? id.layer : in_place.stage.layer;
-    const Shape shape = trace.shape_of(in_place.empty() ? id : in_place.stage);
+    const Shape shape = structure.shape_of(in_place.empty() ? id : in_place.stage);
     // The title in words comes first; code name, place and shape follow in small type.
     std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
     if (layer >= 0) where += fmt::format("layer {}", layer);
     else if (where.ends_with(" · ")) where.resize(where.size() - std::string_view(" · ").size());
     if (there && has_heads(shape)) where += fmt::format(" · head {}", head);
-    if (there && shape.has(Axis::G)) where += fmt::format(" reads key/value head {}", head_of(trace.config, shape, head));
+    if (there && shape.has(Axis::G)) where += fmt::format(" reads key/value head {}", head_of(structure.config, shape, head));
     const std::string brief = layer < 0 ? "" : fmt::format("L{}{}", layer, there && has_heads(shape) ? fmt::format(" H{}", head) : "");
     const float for_place = brief.empty() ? 0 : text_width(fonts.label, brief) + context.px(12);
     ImFont* const font = text_width(fonts.heading, text.title) + for_place > end - at.x ? fonts.title : fonts.heading;
@@ -203,7 +202,9 @@ void follow_morph(PanelContext& context, const Equation& equation) {
 Matrix come_from(PanelContext& context) {
     const ShownMap& from = context.view.morph.from();
     if (!context.view.morph.moving(context.now) || from.head < 0) return {};
-    return context.matrices.stage(context.trace(), from.stage, from.batch, from.head);
+    return context.numbers()
+        .numbers({.of = context.shown(), .stage = from.stage, .sequence = from.batch, .head = from.head, .beside = context.view.stage})
+        .map;
 }
 
 /// Draws a matrix of the equation with its title and handles hovering and clicks.
@@ -224,7 +225,7 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, Matr
         if (!summed_over || role != MatrixRole::Top) context.view.hovered.set(matrix.row_axis, result.hovered->row);
         if (!summed_over || role != MatrixRole::Left) context.view.hovered.set(matrix.col_axis, result.hovered->col);
     }
-    const bool paints = context.view.painting && matrix.row_axis == Axis::T && matrix.col_axis == Axis::S;
+    const bool paints = context.view.paint.on && matrix.row_axis == Axis::T && matrix.col_axis == Axis::S;
     if (paints && result.held && result.hovered) paint(context, matrix, *result.hovered);
     if (!paints && result.clicked) lock_cell(context.view, matrix, *result.clicked);
     if (result.title_clicked && matrix.origin && matrix.origin->parameter.empty()) context.view.stage = matrix.origin->stage;
@@ -272,7 +273,7 @@ void draw_row(PanelContext& context, const Equation& equation, const EquationLay
 /// Draws the sums of visible rows beside the result: 1 for a softmax, anything after dropout.
 void draw_row_sums(PanelContext& context, const Equation& equation, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
-    const Matrix sums = row_sums(context, equation.result);
+    const Matrix sums = context.numbers().row_sums(equation.result);
     if (sums.empty()) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text_in(list, fonts.mono_small, {box.min.x, box.min.y - context.px(20)}, {box.max.x, box.min.y}, {0.5F, 0.5F}, colors.muted,
@@ -306,10 +307,10 @@ float draw_path_switch(PanelContext& context, const Box& area) {
 const char* difference_words(const PanelContext& context, const Matrix& shown) {
     constexpr const char* kHint = "Hold X to swap A and B.";
     if (!shown.is_difference) return kHint;
-    const TensorStatistics& found = context.matrices.statistics(shown);
+    const TensorStatistics& found = context.numbers().statistics(shown);
     if (found.min != 0 || found.max != 0 || found.nan + found.infinite > 0) return kHint;
-    if (!shown.large && found.empty()) return "No cell has a number in both states.";
-    const bool masked = shown.large ? shown.data.keep != nullptr : found.masked > 0;
+    if (!shown.in_blocks() && found.empty()) return "No cell has a number in both states.";
+    const bool masked = shown.in_blocks() ? shown.data.keep != nullptr : found.masked > 0;
     return masked ? "Where both have a number, they are identical." : "Here they are identical.";
 }
 
@@ -322,9 +323,9 @@ bool may_change_sums(const ForwardSettings& settings, Stage stage) {
 
 /// Whether row sums are worth showing: if any of them differs from 1, or in a large matrix, if any may.
 bool shows_row_sums(const PanelContext& context, const Matrix& matrix) {
-    if (matrix.empty() || matrix.large || !matrix.origin) return false;
-    if (!is_small(matrix)) return may_change_sums(snapshot_of(context, matrix).trace->settings, matrix.origin->stage.stage);
-    const Matrix sums = row_sums(context, matrix);
+    if (matrix.empty() || matrix.in_blocks() || !matrix.origin || !matrix.of) return false;
+    if (!is_small(matrix)) return may_change_sums(matrix.of->of.structure().settings, matrix.origin->stage.stage);
+    const Matrix sums = context.numbers().row_sums(matrix);
     for (std::int64_t row = 0; row < sums.data.rows; ++row)
         if (!(std::abs(sums.at(row, 0) - 1) < 5e-4F)) return true;
     return false;
@@ -343,11 +344,9 @@ struct Picture {
 void show_in_place(PanelContext& context, Picture& picture) {
     const ComparedSide a = side_in_place(context);
     if (a.empty()) return;
-    picture.equation = equation_of(context.matrices, *a.trace, a.stage, a.batch, a.head);
-    picture.text = text_of(*a.trace, a.stage, token_noun(*a.snapshot));
+    picture.equation = equation_of(context.numbers(), a.of, a.stage, a.batch, a.head);
+    picture.text = text_of(a.of.structure(), a.stage, token_noun(*a.of.snapshot));
     picture.text.title += " · " + a.name;
-    for (Matrix& operand : picture.equation.operands) operand.labelled_by = {a.snapshot, a.batch, a.only_head};
-    picture.equation.result.labelled_by = {a.snapshot, a.batch, a.only_head};
 }
 
 void compare(PanelContext& context, Picture& picture) {
@@ -369,8 +368,8 @@ void compare(PanelContext& context, Picture& picture) {
 
 Picture picture_of(PanelContext& context) {
     const StageId& id = context.view.stage;
-    Picture picture{equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head),
-                    text_of(context.trace(), id, token_noun(context.snapshot))};
+    Picture picture{equation_of(context.numbers(), context.shown(), id, context.view.batch, context.view.head),
+                    text_of(context.structure(), id, token_noun(context.snapshot))};
     if (id.stage == Stage::Tokens) {
         if (has_token_path(context)) picture.text.title = "From text to pieces";
         return picture;
@@ -378,7 +377,7 @@ Picture picture_of(PanelContext& context) {
     if (context.view.compare.on()) compare(context, picture);
     else if (shows_gradients(context)) show_gradients(context, picture.equation, picture.text);
     else if (const std::string missing = missing_gradients(context); !missing.empty()) picture.text.sentence = missing;
-    if (picture.equation.row_sums) picture.equation.row_sums = !context.view.painting && shows_row_sums(context, picture.equation.result);
+    if (picture.equation.row_sums) picture.equation.row_sums = !context.view.paint.on && shows_row_sums(context, picture.equation.result);
     return picture;
 }
 
@@ -420,11 +419,11 @@ void draw_step_view(PanelContext& context) {
         return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing.words));
     }
     // While a mask is painted the picture stays in place. Otherwise the first painted cell would remove the line below and add the sums.
-    const float foot = context.view.painting ? 0 : draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
+    const float foot = context.view.paint.on ? 0 : draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
     area.min.y += draw_remark(context, area, picture.problem.words, problem_color(context, picture.problem));
     area.min.y += draw_remark(context, area, picture.remark, context.theme.colors.muted);
-    if (context.view.painting && is_attention_map(context.view.stage.stage))
+    if (context.view.paint.on && is_attention_map(context.view.stage.stage))
         area.min.y += draw_remark(
             context, area, "Painting the mask: drag over cells to forbid them, or over painted ones to allow them again. Esc ends it.",
             context.theme.colors.chosen_text);

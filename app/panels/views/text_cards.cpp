@@ -135,7 +135,7 @@ bool step_card(PanelContext& context, int direction) {
 }  // namespace
 
 const TokenPath* carded_token_path(PanelContext& context, const ModelBlock& block) {
-    const Plan& plan = *context.trace().plan;
+    const Plan& plan = *context.structure().plan;
     if (plan.nodes()[block.first].id.stage != Stage::Tokens || !has_token_path(context)) return nullptr;
     const TokenPath* path = shown_token_path(context);
     return path == nullptr || path->words.empty() ? nullptr : path;
@@ -144,7 +144,7 @@ const TokenPath* carded_token_path(PanelContext& context, const ModelBlock& bloc
 std::size_t count_text_cards(const TokenPath& path) { return path.rows.size() + 1; }
 
 void walk_stages(PanelContext& context, int direction) {
-    if (!step_card(context, direction)) step_stage(context.view, context.trace(), direction);
+    if (!step_card(context, direction)) step_stage(context.view, context.structure(), direction);
 }
 
 void draw_text_cards(PanelContext& context, const TokenPath& path, ImVec2 at, ImVec2 size) {

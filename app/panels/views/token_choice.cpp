@@ -19,7 +19,7 @@ namespace {
 constexpr float kTokenField = 180;
 
 std::string token_words(const PanelContext& context, std::int32_t token) {
-    return fmt::format("‘{}’", index_label(context, context.trace().plan->logits(), Axis::V, token));
+    return fmt::format("‘{}’", index_label(context, context.structure().plan->logits(), Axis::V, token));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <memory>
 #include <tuple>
 
-#include "app/panels/maps/large_map.hpp"
 #include "app/session/values/strong_cells.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
@@ -137,7 +136,7 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
     static const StrongCells kNone;
     std::vector<MapOfHead> maps;
     for (const LineMap& map : picture.maps) maps.push_back({&map.weights, map.head});
-    const std::shared_ptr<const StrongCells> found = strong_cells(context, maps, kMostLines);
+    const std::shared_ptr<const StrongCells> found = context.numbers().strongest(maps, kMostLines);
     const StrongCells& strong = found == nullptr ? kNone : *found;
     const std::span<const MapCell> lines = strong.at_least(picture.threshold);
     const std::vector<std::int64_t> places = places_of_heads(picture.maps);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/matrix.hpp"
 #include "app/panels/state/lines_state.hpp"
+#include "app/session/numbers/number_desk.hpp"
 #include "app/widgets/heatmap_view.hpp"
 
 namespace attn::app {

@@ -9,14 +9,15 @@
 #include <utility>
 
 #include "app/panels/files/files.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/views/token_cells.hpp"
 #include "app/panels/views/token_difference.hpp"
 #include "app/panels/views/token_piece.hpp"
 #include "app/panels/views/token_steps.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "app/session/values/other_tokens.hpp"
 #include "app/session/values/token_path.hpp"
-#include "app/session/states/opened_model.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -264,13 +265,10 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
     const float high = rows + context.px(kPieceRow) + (paths.other == nullptr ? 0 : context.px(kPieceRow + kNoteRow));
     draw_row_labels(context, paths, area.min);
     ImGui::SetCursorScreenPos({area.min.x + labels, area.min.y});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
     const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize + context.px(4) : 0;
-    ImGui::BeginChild("##path_stages", {room, high + bar}, false,
-                      ImGuiWindowFlags_NoNav | (scrolls ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar));
-    ImGui::PopStyleVar();
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(
+        context.ui(), "##path_stages", {room, high + bar},
+        {.flags = scrolls ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar, .padded = false, .fades = false});
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const PlacedColumns columns{measured, at.x};
     ImGui::Dummy({measured.width() - 1, high - context.px(4)});
@@ -292,7 +290,6 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
     fade_scrolled_edges(context.ui(), {.depth = kFade, .sideways = true});
     if (paths.other != nullptr)
         draw_difference_note(context, columns, *paths.other, pieces + context.px(2 * kPieceRow), ImGui::GetWindowPos().x);
-    ImGui::EndChild();
     return high + bar;
 }
 

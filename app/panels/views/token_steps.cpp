@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/state/path_columns.hpp"
 #include "app/panels/views/token_cells.hpp"
 #include "app/widgets/controls.hpp"
@@ -180,12 +181,10 @@ void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPat
     const float fit = std::max(std::floor((area.height() - bar) / line), 1.F);
     const float high = std::min(fit, static_cast<float>(word.steps.size())) * line + bar;
     ImGui::SetCursorScreenPos(area.min);
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-    ImGui::BeginChild("##path_steps", {room + context.px(kBarOutside), high}, false,
-                      ImGuiWindowFlags_NoNav | (bar > 0 ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None));
-    ImGui::PopStyleVar();
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(context.ui(), "##path_steps", {room + context.px(kBarOutside), high},
+                            {.flags = bar > 0 ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None,
+                             .padded = false,
+                             .edges = {.depth = kFade, .sideways = true}});
     const ImVec2 at = ImGui::GetCursorScreenPos();
     // The word's columns start after the step number.
     const PlacedColumns columns{measured, at.x + index};
@@ -199,8 +198,6 @@ void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPat
         if (y > ImGui::GetWindowDrawList()->GetClipRectMax().y) break;
         draw_step_row(context, columns, word, i, i == shown, {{at.x, y}, {right, y + line}}, words_at);
     }
-    fade_scrolled_edges(context.ui(), {.depth = kFade, .sideways = true});
-    ImGui::EndChild();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
@@ -80,9 +81,7 @@ void draw_token_table(PanelContext& context, const Box& area) {
     const auto left = [&](std::size_t column) { return static_cast<float>(column) * table.column; };
     for (std::size_t c = 0; c * rows < tokens.size(); ++c) draw_token_headings(context, table, {area.min.x + left(c), area.min.y});
     ImGui::SetCursorScreenPos({area.min.x, area.min.y + head});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##tokens", {area.width(), high}, false, ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(context.ui(), "##tokens", {area.width(), high});
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::Dummy({1, static_cast<float>(rows) * table.line});
     // Only what is in sight: a text may have thousands of tokens.
@@ -92,8 +91,6 @@ void draw_token_table(PanelContext& context, const Box& area) {
             draw_token_row(context, table, tokens[i], static_cast<std::int64_t>(i),
                            {at.x + left(i / rows), at.y + static_cast<float>(row) * table.line});
     follow_selected_token(context, table, rows);
-    fade_scrolled_edges(context.ui());
-    ImGui::EndChild();
 }
 
 }  // namespace attn::app

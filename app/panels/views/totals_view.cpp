@@ -9,11 +9,11 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/compare/matrix_view.hpp"
 #include "app/panels/compare/shown_maps.hpp"
+#include "app/panels/kit/figure.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/readings_age.hpp"
 #include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/equation_layout.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/session/values/readings.hpp"
 #include "app/session/values/rollout_terms.hpp"
 #include "app/session/values/totals_slice.hpp"
@@ -28,78 +28,33 @@ constexpr float kHeader = 44;
 
 /// The readings shown.
 struct Shown {
-    const AttentionTotals* totals = nullptr;
-    const Trace<float>* trace = nullptr;
-    StateRef state{};
-    std::uint64_t readings = 0;  ///< their serial number
-    std::size_t layer = 0;       ///< the last one included
-    StageId weights;             ///< of that layer
-    std::int64_t batch = 0;
-    /// For a long text the numbers of single cells are not held.
-    bool is_reduced() const { return totals != nullptr && totals->rollouts.empty(); }
+    TotalsOf of{};
+    StageId weights{};  ///< of the last layer included
+    bool empty() const { return of.totals == nullptr; }
 };
 
-Shown shown_of(const PanelContext& context, const TotalsReading* reading, const Snapshot* snapshot, const StateRef& state,
-               std::int64_t batch) {
+Shown shown_of(const PanelContext& context, const TotalsReading* reading, const Subject& subject, std::int64_t batch) {
     Shown shown;
-    shown.state = state;
-    if (reading == nullptr || snapshot == nullptr) return shown;
-    shown.trace = snapshot->trace.get();
-    shown.readings = reading->serial;
-    shown.totals = reading->of(context.view.stage.stack);
-    if (shown.totals == nullptr && !reading->totals.empty()) shown.totals = &reading->totals.front();
-    if (shown.totals == nullptr) return shown;
-    const std::size_t last = shown.totals->layers() - 1;
-    shown.layer = std::min(static_cast<std::size_t>(context.view.totals.up_to.value_or(static_cast<std::int64_t>(last))), last);
-    shown.weights = {Stage::Weights, static_cast<int>(shown.layer), shown.totals->stack};
-    shown.batch = shown.is_reduced() ? 0 : std::min(batch, shown.totals->rollouts[0].sequences() - 1);
+    shown.of.of = subject;
+    if (reading == nullptr || subject.empty()) return shown;
+    shown.of.totals = reading->of(context.view.stage.stack);
+    if (shown.of.totals == nullptr && !reading->totals.empty()) shown.of.totals = &reading->totals.front();
+    if (shown.empty()) return shown;
+    const AttentionTotals& totals = *shown.of.totals;
+    const std::size_t last = totals.layers() - 1;
+    shown.of.serial = reading->serial;
+    shown.of.layer = std::min(static_cast<std::size_t>(context.view.totals.up_to.value_or(static_cast<std::int64_t>(last))), last);
+    shown.of.sequence = shown.of.in_blocks() ? 0 : std::min(batch, totals.rollouts[0].sequences() - 1);
+    shown.of.rollout = context.view.totals.rollout;
+    shown.weights = {Stage::Weights, static_cast<int>(shown.of.layer), totals.stack};
     return shown;
 }
 
 Shown shown_totals(const PanelContext& context) {
-    return shown_of(context, context.ask_latest(facet::Totals{}).value.get(), &context.snapshot, context.states.shown, context.view.batch);
+    return shown_of(context, context.ask_latest(facet::Totals{}).value.get(), context.shown(), context.view.batch);
 }
 
-facet::TotalsSlice::Place place_of(const Shown& shown) { return {shown.totals->stack, shown.layer, shown.batch}; }
-
-/// A map, or with `minus` the difference of two, from a worker; empty until it is computed.
-ChangedMap totals_elsewhere(const PanelContext& context, const Matrix& place, const Shown& shown, const Shown* minus = nullptr) {
-    facet::TotalsSlice facet{.rollout = context.view.totals.rollout, .at = place_of(shown)};
-    if (minus != nullptr) {
-        facet.minus = minus->state;
-        facet.minus_at = place_of(*minus);
-    }
-    const auto answer = context.inquiry.ask_latest(shown.state, facet);
-    return {answer ? context.matrices.with_slice(place, answer.value) : Matrix(), answer.problem};
-}
-
-ChangedMap shown_map(const PanelContext& context, const Shown& shown) {
-    const bool rollout = context.view.totals.rollout;
-    const char* const symbol = rollout ? "rollout" : "mean";
-    if (shown.is_reduced()) {
-        const auto& maps = rollout ? shown.totals->reduced_rollouts : shown.totals->reduced_means;
-        return {context.matrices.reduced_total(*shown.trace, maps[shown.layer], symbol), ""};
-    }
-    const Matrix place = place_of_token_map(shown.totals->rollouts[shown.layer].positions(), symbol);
-    if (is_small(place)) return {context.matrices.totals(place, {*shown.trace, *shown.totals, rollout, shown.layer, shown.batch}), ""};
-    ChangedMap found = totals_elsewhere(context, place, shown);
-    if (found.map.empty()) found.map = place;
-    return found;
-}
-
-/// Empty, but with its sizes, until it is computed.
-Matrix shown_matrix(const PanelContext& context, const Shown& shown) { return shown_map(context, shown).map; }
-
-/// B - A of two maps of equal size; empty, but with its sizes, until it is computed.
-ChangedMap difference_of(const PanelContext& context, const Shown& of_b, const Matrix& b, const Shown& of_a, const Matrix& a) {
-    if (is_small(b)) return {context.matrices.difference(b, a), ""};
-    ChangedMap found = totals_elsewhere(context, b, of_b, &of_a);
-    if (found.map.empty()) found.map = b, found.map.data.values = nullptr;
-    mark_difference(found.map);
-    return found;
-}
-
-std::string layers_words(const Shown& shown) { return shown.layer == 0 ? "layer 0" : fmt::format("layers 0 to {}", shown.layer); }
+std::string layers_words(const Shown& shown) { return shown.of.layer == 0 ? "layer 0" : fmt::format("layers 0 to {}", shown.of.layer); }
 
 struct TotalsWords {
     std::string formula, sentence;
@@ -107,9 +62,9 @@ struct TotalsWords {
 
 TotalsWords words_of(const PanelContext& context, const Shown& shown) {
     if (!context.view.totals.rollout)
-        return {shown.layer == 0
-                    ? fmt::format("A0, the mean of {} heads", context.trace().config.num_heads)
-                    : fmt::format("mean of A0 … A{}, each the mean of {} heads", shown.layer, context.trace().config.num_heads),
+        return {shown.of.layer == 0
+                    ? fmt::format("A0, the mean of {} heads", context.structure().config.num_heads)
+                    : fmt::format("mean of A0 … A{}, each the mean of {} heads", shown.of.layer, context.structure().config.num_heads),
                 "How much each query attends to each key on average, without following it through the layers."};
     return {
         "Rₗ = Ãₗ · Rₗ₋₁,   Ã = rows of ½ A + ½ I, divided by their sums",
@@ -139,14 +94,14 @@ std::string number(double value) { return format_number(value, {.decimals = 4});
 
 void draw_mean_arithmetic(const PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
     double sum = 0;
-    for (std::size_t layer = 0; layer <= shown.layer; ++layer) {
-        const float a = shown.totals->head_means[layer](shown.batch, t, s);
+    for (std::size_t layer = 0; layer <= shown.of.layer; ++layer) {
+        const float a = shown.of.totals->head_means[layer](shown.of.sequence, t, s);
         sum += static_cast<double>(a);
-        draw_row(context, fmt::format("A{}: mean of {} heads", layer, context.trace().config.num_heads), number(static_cast<double>(a)),
+        draw_row(context, fmt::format("A{}: mean of {} heads", layer, context.structure().config.num_heads), number(static_cast<double>(a)),
                  context.theme.colors.text);
     }
     separator(context.ui());
-    draw_row(context, fmt::format("sum ÷ {}", shown.layer + 1), number(sum / static_cast<double>(shown.layer + 1)),
+    draw_row(context, fmt::format("sum ÷ {}", shown.of.layer + 1), number(sum / static_cast<double>(shown.of.layer + 1)),
              context.theme.colors.text);
 }
 
@@ -154,10 +109,10 @@ void draw_mean_arithmetic(const PanelContext& context, const Shown& shown, std::
 /// another moment than the picture.
 void draw_rollout_arithmetic(PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
     const Palette& colors = context.theme.colors;
-    const auto answer = context.inquiry.ask_latest(shown.state, facet::RolloutTerms{place_of(shown), t, s});
+    const auto answer = context.inquiry.ask_latest(shown.of.of.state, facet::RolloutTerms{shown.of.place(), t, s});
     std::shared_ptr<const RolloutTerms>& last = context.view.totals.last_terms;
     if (answer) last = answer.value;
-    if (last == nullptr || last->readings != shown.readings || !answer.problem.empty())
+    if (last == nullptr || last->readings != shown.of.serial || !answer.problem.empty())
         return paragraph(context.ui(), context.theme.fonts.label, colors.faint,
                          answer.problem.empty() ? "The terms are being computed." : answer.problem);
     const RolloutTerms& terms = *last;
@@ -174,7 +129,7 @@ void draw_rollout_arithmetic(PanelContext& context, const Shown& shown, std::int
 
 /// The upper bound for a cell of a map held in blocks; "" for any other map.
 std::string most_of_block(const Matrix& matrix, std::int64_t row, std::int64_t col) {
-    if (!matrix.large || matrix.masked(row, col)) return "";
+    if (!matrix.in_blocks() || matrix.masked(row, col)) return "";
     return "≤ " + number(static_cast<double>(matrix.at(row, col)));
 }
 
@@ -187,22 +142,21 @@ struct TotalsPicture {
 
 TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     TotalsPicture picture;
-    ChangedMap now_shown = shown_map(context, shown);
+    Found now_shown = context.numbers().totals(shown.of);
     picture.equation.result = std::move(now_shown.map);
-    picture.problem = {std::move(now_shown.problem)};
+    picture.problem = {now_shown.problem()};
     picture.equation.result.symbol.clear();
     if (!picture.problem.empty()) return picture;
     const Comparison& compare = context.view.compare;
     if (!compare.on()) return picture;
     const ComparedReading<facet::Totals> other = compared_totals(context);
-    Shown now = shown, before = shown_of(context, other.reading, other.snapshot,
-                                         other.snapshot == nullptr ? nullptr : other.snapshot->state, other.batch);
-    if (before.totals == nullptr) {
+    const Subject there{other.snapshot == nullptr ? nullptr : other.snapshot->state, other.snapshot};
+    Shown now = shown, before = shown_of(context, other.reading, there, other.batch);
+    if (before.empty()) {
         picture.problem = other.missing.empty() ? Reason{"That state has no attention of this kind."} : other.missing;
         return picture;
     }
-    Matrix a = shown_matrix(context, before), b = picture.equation.result;
-    a.labelled_by = {other.snapshot, before.batch};
+    Matrix a = context.numbers().totals(before.of).map, b = picture.equation.result;
     std::string first = "A", second = "B";
     std::string name_a = other.name, name_b = "shown";
     if (compare.swapped) {
@@ -218,9 +172,9 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
         return picture;
     }
     if (other.one_state) picture.words += " " + words_of_one_state(context);
-    const std::string_view no_difference = a.data.rows != b.data.rows ? " The texts have different lengths"
-                                           : a.large || b.large       ? " Totals of texts this long cannot be subtracted"
-                                                                      : "";
+    const std::string_view no_difference = a.data.rows != b.data.rows       ? " The texts have different lengths"
+                                           : a.in_blocks() || b.in_blocks() ? " Totals of texts this long cannot be subtracted"
+                                                                            : "";
     const bool side_by_side = compare.layout == CompareLayout::SideBySide || !no_difference.empty();
     if (compare.layout != CompareLayout::SideBySide && side_by_side)
         picture.words += fmt::format("{}, so they are shown side by side.", no_difference);
@@ -234,11 +188,11 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     if (side_by_side) {
         picture.equation.operands = {std::move(a)};
         picture.equation.result = std::move(b);
-        picture.equation.rows_differ = other.batch != shown.batch || other.snapshot != &context.snapshot;
+        picture.equation.rows_differ = other.batch != shown.of.sequence || other.snapshot != &context.snapshot;
         return picture;
     }
-    ChangedMap found = difference_of(context, now, b, before, a);
-    picture.problem = {std::move(found.problem)};
+    Found found = context.numbers().totals_difference(now.of, b, before.of, a);
+    picture.problem = {found.problem()};
     if (!picture.problem.empty()) return picture;
     Matrix difference = std::move(found.map);
     difference.symbol = fmt::format("{} − {}", second, first);
@@ -291,7 +245,7 @@ void draw_missing_totals(PanelContext& context) {
 
 ShownNumbers totals_numbers(PanelContext& context) {
     const Shown shown = context.ready() ? shown_totals(context) : Shown();
-    if (shown.totals == nullptr) return {};
+    if (shown.empty()) return {};
     TotalsPicture picture = totals_picture(context, shown);
     const Comparison& compare = context.view.compare;
     const bool swapped = compare.swapped && !picture.words.empty() && picture.problem.empty();
@@ -309,11 +263,11 @@ void draw_totals_view(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Shown shown = shown_totals(context);
-    if (shown.totals == nullptr) return draw_missing_totals(context);
+    if (shown.empty()) return draw_missing_totals(context);
     TotalsView& view = context.view.totals;
     StageId& stage = context.view.stage;
     if (stage.stage != Stage::Weights || stage.stack != shown.weights.stack)
-        stage = {Stage::Weights, std::clamp(stage.layer, 0, static_cast<int>(shown.totals->layers()) - 1), shown.weights.stack};
+        stage = {Stage::Weights, std::clamp(stage.layer, 0, static_cast<int>(shown.of.totals->layers()) - 1), shown.weights.stack};
     static constexpr std::array<std::string_view, 2> kNames = {"rollout", "mean"};
     const float pills = segmented_width(context.ui(), kNames);
     ImGui::SetCursorScreenPos({at.x + room.x - pills, at.y + context.px(1)});
@@ -322,16 +276,12 @@ void draw_totals_view(PanelContext& context) {
                   {.tooltip = "What reaches a position through all layers, or the plain mean of all maps."}))
         view.rollout = chosen == 0;
     const std::string title = view.rollout ? "Attention rollout" : "Mean attention";
-    draw_text(list, fonts.heading, at, colors.text, title);
-    const float x = at.x + text_width(fonts.heading, title) + context.px(12);
-    const std::string stack = shown.totals->stack == Stack::Encoder   ? "encoder, "
-                              : shown.totals->stack == Stack::Decoder ? "decoder, "
-                                                                      : "";
-    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-              elide_parts(fonts.label,
-                          fmt::format("{}{}{} · {} · rows are queries, columns are keys", stack, layers_words(shown), readings_age(context),
-                                      all_heads(context.trace().config.num_heads)),
-                          at.x + room.x - pills - context.px(14) - x));
+    const std::string stack = shown.of.totals->stack == Stack::Encoder   ? "encoder, "
+                              : shown.of.totals->stack == Stack::Decoder ? "decoder, "
+                                                                         : "";
+    draw_view_heading(context, at, at.x + room.x - pills - context.px(14), title,
+                      fmt::format("{}{}{} · {} · rows are queries, columns are keys", stack, layers_words(shown), readings_age(context),
+                                  all_heads(context.structure().config.num_heads)));
     const TotalsWords words = words_of(context, shown);
     const float y = at.y + context.px(kHeader);
     draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));
@@ -361,8 +311,8 @@ void draw_totals_cell(PanelContext& context) {
                     fmt::format("This cell of the {}{}", context.view.totals.rollout ? "rollout" : "mean", words_of_side(context)));
     const auto& [colors, fonts, scale] = context.theme;
     const Shown shown = context.ready() ? shown_totals(context) : Shown();
-    if (shown.totals == nullptr) return;
-    const Matrix matrix = shown_matrix(context, shown);
+    if (shown.empty()) return;
+    const Matrix matrix = context.numbers().totals(shown.of).map;
     const AxisSelection& selection = context.view.selection();
     const auto t = selection.on(Axis::T), s = selection.on(Axis::S);
     if (!t || !s || matrix.empty() || *t >= matrix.data.rows || *s >= matrix.data.cols) {
@@ -374,9 +324,9 @@ void draw_totals_cell(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     const bool masked = matrix.masked(*t, *s);
-    const std::string value = masked         ? kMasked
-                              : matrix.large ? most_of_block(matrix, *t, *s)
-                                             : number(static_cast<double>(matrix.at(*t, *s)));
+    const std::string value = masked               ? kMasked
+                              : matrix.in_blocks() ? most_of_block(matrix, *t, *s)
+                                                   : number(static_cast<double>(matrix.at(*t, *s)));
     const float half = (width - text_width(fonts.mono_body, value) - context.px(40)) / 2;
     const std::string query = elide(fonts.mono_body, index_label(context, shown.weights, Axis::T, *t), half);
     const std::string key = elide(fonts.mono_body, index_label(context, shown.weights, Axis::S, *s), half);
@@ -389,12 +339,12 @@ void draw_totals_cell(PanelContext& context) {
     ImGui::Dummy({width, context.px(26)});
     if (context.view.compare.on()) draw_difference_row(context, totals_picture(context, shown).equation.result, *t, *s);
     paragraph(context.ui(), fonts.mono_small, colors.text,
-              context.view.totals.rollout ? fmt::format("R{0}[{1},{2}] = Σ over j of Ã{0}[{1},j] · R{3}[j,{2}]", shown.layer, *t, *s,
-                                                        shown.layer == 0 ? "₋₁" : std::to_string(shown.layer - 1))
+              context.view.totals.rollout ? fmt::format("R{0}[{1},{2}] = Σ over j of Ã{0}[{1},j] · R{3}[j,{2}]", shown.of.layer, *t, *s,
+                                                        shown.of.layer == 0 ? "₋₁" : std::to_string(shown.of.layer - 1))
                                           : fmt::format("mean over {} of A[{},{}]", layers_words(shown), *t, *s));
     gap(context.ui(), 8);
     if (masked) paragraph(context.ui(), fonts.label, colors.faint, "No layer lets this query attend to this key.");
-    else if (matrix.large)
+    else if (matrix.in_blocks())
         paragraph(
             context.ui(), fonts.label, colors.faint,
             fmt::format("For a text this long, each number is the largest of {0} × {0} cells.", std::int64_t{1} << matrix.data.level));

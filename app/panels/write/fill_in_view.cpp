@@ -81,7 +81,7 @@ std::span<const TextWord> text_words(PanelContext& context, const TextConvention
 
 std::string what_it_does(const PanelContext& context, const TextConventions& conventions) {
     const std::string reads = "This model does not continue a text: it reads all of it at once, from both sides, ";
-    if (!context.snapshot.trace->config.lm_head)
+    if (!context.structure().config.lm_head)
         return reads + "and gives every token a vector. It has no output head, so it predicts nothing.";
     if (conventions.ids)
         return reads + "and predicts every token. Without a tokenizer, nothing says which id hides one. Click an id to see what the model "
@@ -196,7 +196,7 @@ void draw_proposals(PanelContext& context, const TextConventions& conventions, s
 }  // namespace
 
 bool reads_both_ways(const PanelContext& context) {
-    return context.ready() && context.snapshot.trace->config.architecture == Architecture::Encoder;
+    return context.ready() && context.structure().config.architecture == Architecture::Encoder;
 }
 
 std::optional<std::int64_t> hidden_position(const Snapshot& snapshot, const ViewState& view) {
@@ -213,7 +213,7 @@ void draw_fill_in_view(PanelContext& context) {
     gap(context.ui(), 44);
     paragraph(context.ui(), fonts.body, colors.muted, what_it_does(context, conventions));
     gap(context.ui(), 14);
-    if (!context.snapshot.trace->config.lm_head || (conventions.mask.empty() && !conventions.ids)) {
+    if (!context.structure().config.lm_head || (conventions.mask.empty() && !conventions.ids)) {
         if (button(context.ui(), "Step through it",
                    {.look = ButtonLook::Accent, .width = 150, .notes = {.tooltip = "The Step view: every number on the way."}}))
             context.view.view = View::Step;

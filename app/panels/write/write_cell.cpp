@@ -28,7 +28,7 @@ std::string head_label(const HeadRowsOf& rows, std::size_t row) { return fmt::fo
 /// The last position of the shown moment, or in an encoder the position of the hidden word.
 std::int64_t asked_position(const PanelContext& context) {
     if (const auto hidden = reads_both_ways(context) ? hidden_position(context.snapshot, context.view) : std::nullopt) return *hidden;
-    const auto& lengths = context.snapshot.trace->tokens.lengths;
+    const auto& lengths = context.structure().tokens.lengths;
     const auto sequence =
         static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(lengths.size()) - 1));
     return std::max<std::int64_t>(lengths[sequence] - 1, 0);
@@ -45,7 +45,7 @@ void open_row(PanelContext& context, const HeadRowsOf& rows, std::size_t row, st
 /// Stores new rows along with their words, because the text may change before the next rows are ready.
 void keep(const PanelContext& context, std::shared_ptr<const HeadRows> rows, std::string word, HeadRowsView& view) {
     view.last = std::move(rows);
-    view.config = context.trace().config;
+    view.config = context.structure().config;
     view.word = std::move(word);
     view.keys.clear();
     for (const HeadRowsOf& kind : view.last->kinds) {
@@ -97,20 +97,20 @@ void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<
 void draw_write_cell(PanelContext& context) {
     const bool hidden = reads_both_ways(context) && hidden_position(context.snapshot, context.view);
     const auto& [colors, fonts, scale] = context.theme;
-    if (reads_both_ways(context) && !hidden && context.snapshot.trace->config.lm_head) {
+    if (reads_both_ways(context) && !hidden && context.structure().config.lm_head) {
         section_heading(context.ui(), "Where the heads look");
         return paragraph(context.ui(), fonts.label, colors.faint, "Hide a word to see the weights of every head at its position.");
     }
     if (!can_write(context) && !hidden) return;
     const std::int64_t position = asked_position(context);
     section_heading(context.ui(), "Where the heads look");
-    const Stack stack = context.snapshot.trace->config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
+    const Stack stack = context.structure().config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
     const std::string word = index_label(context, {Stage::Tokens, -1, stack}, Axis::T, position);
     const auto answer = context.ask(facet::HeadRows{std::max<std::int64_t>(context.view.batch, 0), position});
     HeadRowsView& view = context.view.head_rows;
     if (answer) keep(context, answer.value, word, view);
     // Rows of an earlier moment of the same model are shown until the new ones are ready.
-    if (!answer && view.last != nullptr && view.config != context.trace().config) view.last = nullptr;
+    if (!answer && view.last != nullptr && view.config != context.structure().config) view.last = nullptr;
     const bool earlier = !answer && answer.problem.empty() && view.last != nullptr;
     paragraph(context.ui(), fonts.label, colors.muted,
               earlier  ? fmt::format("The weights of every head for “{}”; those for “{}” are being computed.", view.word, word)

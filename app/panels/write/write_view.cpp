@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/panels/kit/part_words.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/write/branch_list.hpp"
 #include "app/panels/write/candidate_list.hpp"
 #include "app/panels/write/fill_in_view.hpp"
@@ -101,12 +102,8 @@ void draw_heading(PanelContext& context) {
 template <class Draw>
 void part(PanelContext& context, const char* id, const Box& box, const Draw& draw) {
     ImGui::SetCursorScreenPos(box.min);
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild(id, {box.width(), box.height()}, false, ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleColor();
+    const Scrolled scrolled(context.ui(), id, {box.width(), box.height()});
     draw(context);
-    fade_scrolled_edges(context.ui());
-    ImGui::EndChild();
 }
 
 }  // namespace
@@ -119,9 +116,9 @@ void draw_write_view(PanelContext& context) {
         draw_text(*ImGui::GetWindowDrawList(), fonts.heading, ImGui::GetCursorScreenPos(), colors.text, "Write");
         gap(context.ui(), kHead);
         paragraph(context.ui(), fonts.body, colors.muted,
-                  context.snapshot.trace->config.lm_head ? "The causal mask is off: every token sees the ones that follow, so there is no "
-                                                           "next one to predict. Switch it on under Masks to write on."
-                                                         : without_output_head(context.document.model != nullptr));
+                  context.structure().config.lm_head ? "The causal mask is off: every token sees the ones that follow, so there is no "
+                                                       "next one to predict. Switch it on under Masks to write on."
+                                                     : without_output_head(context.document.model != nullptr));
         return;
     }
     draw_heading(context);

@@ -29,11 +29,11 @@ void write_on(PanelContext& context, const std::string& step) {
 
 bool could_write(const PanelContext& context) {
     if (!context.ready()) return false;
-    const Config& config = context.snapshot.trace->config;
+    const Config& config = context.structure().config;
     return config.lm_head && config.architecture != Architecture::Encoder;
 }
 
-bool can_write(const PanelContext& context) { return could_write(context) && context.snapshot.trace->settings.masks.causal; }
+bool can_write(const PanelContext& context) { return could_write(context) && context.structure().settings.masks.causal; }
 
 Answer<facet::NextWords> next_words_of(const PanelContext& context) {
     SamplingSettings sampling = context.document.sampling;
@@ -64,7 +64,7 @@ const Writing& shown_writing(const PanelContext& context) {
 std::string no_room_to_write(const PanelContext& context) {
     if (!context.ready() || context.snapshot.tokens.empty()) return "";
     if (!context.snapshot.problem.empty() && !shows_asked_text(context)) return "The text to continue cannot be read: mend it first.";
-    const std::int64_t most = context.snapshot.trace->config.longest_text();
+    const std::int64_t most = context.structure().config.longest_text();
     const auto sequence = std::min(static_cast<std::size_t>(shown_sequence(context)), context.snapshot.tokens.size() - 1);
     const auto& tokens = context.snapshot.tokens[sequence];
     if (static_cast<std::int64_t>(tokens.size()) < most ||
@@ -92,7 +92,7 @@ void write_otherwise(PanelContext& context) {
 }
 
 bool can_answer_from_start(const PanelContext& context) {
-    return can_write(context) && context.snapshot.trace->config.architecture == Architecture::EncoderDecoder &&
+    return can_write(context) && context.structure().config.architecture == Architecture::EncoderDecoder &&
            context.document.texts[static_cast<std::size_t>(shown_sequence(context))] != conventions_of(context.document).answer_begins;
 }
 

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "app/session/document/document_error.hpp"
-#include "app/session/values/part_looked_at.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/text_rules.hpp"

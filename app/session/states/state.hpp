@@ -13,7 +13,7 @@
 #include "engine/plan/config.hpp"
 #include "engine/tasks/task_settings.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
-#include "engine/trace/trace.hpp"
+#include "engine/trace/structure.hpp"
 
 namespace attn::app {
 

@@ -55,7 +55,7 @@ namespace facet {
 /// A slice of a stage, transformed before it is drawn, or the sums of its rows; for stages held in full (see MapRegion for the others).
 struct ChangedSlice {
     using Value = app::ChangedSlice;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // cached by the view that draws it: see MatrixStore::with_slice()
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // kept by the desk that draws it
     StageId stage;
     std::int64_t sequence = 0;
     std::int64_t head = 0;         ///< as stored, so that a key/value head counts once; negative: the mean over all heads

@@ -27,7 +27,7 @@ struct MapChange {
 /// A region of an attention map of a long text, for one head or for all.
 struct MapRegion {
     using Value = ReducedMap;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // cached by the view that draws it: see MatrixStore::region()
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // kept by the desk that draws it
     StageId stage;
     attn::MapRegion region;
     std::optional<std::int64_t> head{};

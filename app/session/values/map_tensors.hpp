@@ -14,7 +14,7 @@ namespace facet {
 /// An attention map averaged over its heads, [B,T,S].
 struct HeadMean {
     using Value = Tensor<float>;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     StageId stage;
     std::optional<Inside> part{};  ///< the part that holds the map. None: any that does
     static Job<Value> make(const HeadMean&, Ask& ask);
@@ -24,7 +24,7 @@ struct HeadMean {
 /// The norm of what each head would add from each key at a weight of 1, [B,H,S]; see value_norms().
 struct ValueNorms {
     using Value = Tensor<float>;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     StageId weights;
     /// For the attention that a map belongs to.
     static ValueNorms of(StageId map) { return {weights_of(map)}; }

@@ -20,7 +20,7 @@ namespace facet {
 /// One part of the model (see Plan::part_around), recomputed from an outline. If the trace is whole, the trace itself.
 struct Inside {
     using Value = Snapshot;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     StageId first;  ///< first stage of the part
     /// Long texts only: keep just this attention map (named as in self-attention), the map it is computed from, and the weights. None: keep
     /// all maps.

@@ -61,7 +61,7 @@ namespace facet {
 /// What each layer would predict if it were the last one. Read from the whole trace.
 struct Lens {
     using Value = app::LensReading;
-    static constexpr FacetInfo kInfo{.tensors = true};
+    static constexpr FacetInfo kInfo{};
     static Job<Value> make(const Lens&, Ask& ask);
     bool operator==(const Lens&) const = default;
 };
@@ -69,7 +69,7 @@ struct Lens {
 /// Attention accumulated over all layers. Read from the whole trace.
 struct Totals {
     using Value = app::TotalsReading;
-    static constexpr FacetInfo kInfo{.tensors = true};
+    static constexpr FacetInfo kInfo{};
     static Job<Value> make(const Totals&, Ask& ask);
     bool operator==(const Totals&) const = default;
 };

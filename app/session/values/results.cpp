@@ -98,14 +98,10 @@ void Inquiry::note(Request request) {
 void Inquiry::forget_parts() {
     std::erase_if(wanted_, [this](const Request& request) {
         if (request.facet.as<facet::Inside>() == nullptr) return false;
-        if (const auto fact = results_.find(request)) std::erase(tensors_, fact->value);
+        if (const auto fact = results_.find(request)) std::erase(handed_out_, fact->value);
         noted_.erase(request);
         return true;
     });
-}
-
-void Inquiry::keep(std::shared_ptr<const void> value) {
-    if (std::find(tensors_.begin(), tensors_.end(), value) == tensors_.end()) tensors_.push_back(std::move(value));
 }
 
 }  // namespace attn::app

@@ -171,24 +171,21 @@ public:
     /// Requests are computed synchronously: a value that is missing after ask() will never come.
     bool waits() const { return wait_ != nullptr; }
     const std::vector<Request>& wanted() const { return wanted_; }
-    /// The tensors handed out this frame. As long as the caller keeps them, no newer tensor can reuse their addresses.
-    std::vector<std::shared_ptr<const void>> take_tensors() { return std::move(tensors_); }
 
 private:
     void note(Request request);
     template <class F>
     Answer<F> kept(Answer<F> answer) {
-        if (answer && F::kInfo.tensors) keep(answer.value);
-        if (answer.so_far != nullptr && F::kInfo.tensors) keep(answer.so_far);
+        if (waits()) handed_out_.insert(handed_out_.end(), {answer.value, answer.so_far});
         return answer;
     }
-    void keep(std::shared_ptr<const void> value);
 
     Results results_;
     Wait wait_;
     std::vector<Request> wanted_;
     std::unordered_set<Request, RequestHash> noted_;  ///< the same, to be found quickly
-    std::vector<std::shared_ptr<const void>> tensors_;
+    /// What a frame points into, although newer results may have dropped it.
+    std::vector<std::shared_ptr<const void>> handed_out_;
 };
 
 }  // namespace attn::app

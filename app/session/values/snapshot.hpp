@@ -35,6 +35,8 @@ struct Snapshot {
     double whole_mib = 0;                    ///< memory of all stages and the parameters, whether held or not
     double budget_mib = 0;                   ///< the memory budget it was computed under, which also holds for its files
     double compute_ms = 0;                   ///< wall time of the forward pass
+    /// Whether every stage is held, as of a small model. Of a large one, stages are computed where they are looked at.
+    bool is_whole() const { return trace->whole(); }
     /// The texts that a stack reads.
     const std::vector<std::vector<Token>>& texts_of(Stack stack) const { return stack == Stack::Encoder ? source_tokens : tokens; }
 
@@ -55,7 +57,7 @@ namespace facet {
 /// The forward pass with every stage recorded (an outline for large models), plus the names along its axes.
 struct Trace {
     using Value = Snapshot;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true, .comes_by_itself = true};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .comes_by_itself = true};
     static Job<Value> make(const Trace&, Ask& ask);
     bool operator==(const Trace&) const = default;
 };
@@ -64,7 +66,7 @@ struct Trace {
 /// layers behind are computed. For a small model, all of it.
 struct Beginning {
     using Value = BegunPass;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true, .comes_by_itself = true, .is_idle_kept = false};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .comes_by_itself = true, .is_idle_kept = false};
     StageId before;
     static Job<Value> make(const Beginning&, Ask& ask);
     bool operator==(const Beginning&) const = default;

@@ -16,7 +16,7 @@ namespace facet {
 /// for texts whose totals are held in full.
 struct TotalsSlice {
     using Value = app::ChangedSlice;
-    static constexpr FacetInfo kInfo{};  // patient like the totals; cached by the view that draws it: see MatrixStore::with_slice()
+    static constexpr FacetInfo kInfo{};  // patient like the totals; kept by the desk that draws it
     struct Place {
         Stack stack = Stack::Main;
         std::size_t layer = 0;

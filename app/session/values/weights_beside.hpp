@@ -67,7 +67,7 @@ struct WeightsBeside {
 /// An error map of one parameter in those two files. Belongs to no state.
 struct WeightErrors {
     using Value = WeightErrorMap;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true, .is_idle_kept = false};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .is_idle_kept = false};
     std::shared_ptr<const OpenedModel> model, other;
     std::string parameter;
     static Job<Value> make(const WeightErrors&, Ask& ask);
@@ -77,7 +77,7 @@ struct WeightErrors {
 /// A window of a parameter's numbers in both files, around one of them. Belongs to no state.
 struct WeightNumbers {
     using Value = app::WeightNumbers;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true, .is_idle_kept = false};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .is_idle_kept = false};
     std::shared_ptr<const OpenedModel> model, other;
     std::string parameter;
     std::int64_t row = 0, column = 0;

@@ -7,7 +7,7 @@
 #include "engine/plan/config.hpp"
 #include "engine/tensor/shape.hpp"
 
-namespace attn::app {
+namespace attn {
 
 /// Whether the stage has one matrix per head.
 inline bool has_heads(const Shape& shape) { return shape.has(Axis::H) || shape.has(Axis::G); }
@@ -20,4 +20,4 @@ inline std::int64_t query_head(const Config& config, const Shape& shape, std::in
     return head_of(config, shape, chosen) == own ? chosen : shape.has(Axis::G) ? own * config.group_size() : own;
 }
 
-}  // namespace attn::app
+}  // namespace attn

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "app/session/numbers/heatmap_data.hpp"
 #include "app/session/values/statistics.hpp"
-#include "app/widgets/canvas.hpp"
 
 namespace attn::app {
 
