@@ -253,7 +253,7 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     const ComparedSide shown = shown_side(context, id, head);
     const CompareSource* source = chosen_source(context);
     if (source == nullptr) return {};
-    (void)context.missing(id);  // where memory is scarce, what is shown is asked for first
+    context.numbers().ask_for(shown.of, id);
     ComparedState state = compared_state(context, *source);
     const Comparison& compare = context.view.compare;
     ComparedSide side{.of = {state.state, state.snapshot},

@@ -15,11 +15,6 @@ facet::MapChange change_of(const NumbersOf& wanted) {
     return {.without_first_key = wanted.without_first_key, .norm_weighted = wanted.norm_weighted && wanted.head != kMeanHead};
 }
 
-template <class F>
-Reason reason_of(const Answer<F>& answer) {
-    return answer.computing() ? Reason::waiting("Computing …") : Reason{answer.problem};
-}
-
 bool have_one_size(const Matrix& a, const Matrix& b) { return a.data.rows == b.data.rows && a.data.cols == b.data.cols; }
 
 /// As facets name it: query heads may share the keys of one head, and a mean has no single origin.
@@ -180,7 +175,6 @@ std::shared_ptr<const StrongCells> NumberDesk::strongest_here(std::span<const Ma
 }
 
 std::shared_ptr<const StrongCells> NumberDesk::strongest(std::span<const MapOfHead> maps, std::size_t most) const {
-    constexpr std::int64_t kFewCells = std::int64_t{1} << 18;
     std::int64_t cells = 0;
     for (const MapOfHead& one : maps) cells += one.map->in_blocks() ? 0 : one.map->data.rows * one.map->data.cols;
     if (cells <= kFewCells) return strongest_here(maps, most);

@@ -130,7 +130,7 @@ Found NumberDesk::changed_blocks(Matrix map, const facet::MapChange& change, std
     const NumbersOf& of = *map.of;
     const attn::MapRegion all{0, map.data.rows, 0, map.data.cols, map.data.level};
     const auto answer = inquiry_.ask(of.of.state, facet::MapRegion{of.stage, all, head_alone(map), change});
-    if (!answer) return {{}, answer.computing() ? Reason::waiting("Computing …") : Reason{answer.problem}};
+    if (!answer) return {{}, reason_of(answer)};
     map.blocks->change = change;
     map.blocks->minus_serial = minus_serial;
     const auto place = answer->place_of(map.blocks->head, heads_of(map));

@@ -79,9 +79,6 @@ Matrix place_of_token_map(std::int64_t positions, std::string symbol) {
     return place;
 }
 
-bool is_small(const Matrix& matrix) {
-    constexpr std::int64_t kFewCells = std::int64_t{1} << 18;  // read within a fraction of a millisecond
-    return matrix.data.rows * matrix.data.cols <= kFewCells;
-}
+bool is_small(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= kFewCells; }
 
 }  // namespace attn::app

@@ -114,7 +114,9 @@ void mark_difference(Matrix& now);
 Matrix place_of_row_sums(const Matrix& matrix);
 Matrix place_of_token_map(std::int64_t positions, std::string symbol);
 
-/// Whether a matrix is so small that a frame has time to go through the numbers of several like it.
+/// A frame has time to read this many cells, and those of several matrices like it: a fraction of a millisecond.
+inline constexpr std::int64_t kFewCells = std::int64_t{1} << 18;
+/// Whether a matrix has no more than that.
 bool is_small(const Matrix& matrix);
 
 }  // namespace attn::app

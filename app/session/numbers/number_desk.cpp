@@ -166,7 +166,7 @@ Found NumberDesk::mean(const Snapshot& from, const NumbersOf& wanted) const {
         if (stage == nullptr) return {};
         if (stage->value.empty() || !has_head_mean(wanted.stage.stage)) return {{}, {"A mean of these numbers means nothing."}};
         const auto mean = inquiry_.ask(wanted.of.state, facet::HeadMean{wanted.stage, part_of(wanted.of, wanted.stage)});
-        if (!mean) return {{}, mean.computing() ? Reason::waiting("Computing …") : Reason{mean.problem}};
+        if (!mean) return {{}, reason_of(mean)};
         out = slice(*stage, from.serial, wanted.sequence, 0);
         out.mean_of = stage->id;
         out.data.key = mix_key(out.data.key, KeyOf::HeadMean);

@@ -42,6 +42,12 @@ struct Found {
     std::string problem() const { return missing.waits ? "" : missing.words; }
 };
 
+/// Why a facet has no value.
+template <class F>
+Reason reason_of(const Answer<F>& answer) {
+    return answer.computing() ? Reason::waiting("Computing …") : Reason{answer.problem};
+}
+
 /// The part of a map that a picture shows, in cells, and how many cells share a pixel.
 struct VisibleCells {
     std::int64_t first_row = 0, end_row = 0, first_col = 0, end_col = 0;
@@ -88,6 +94,8 @@ public:
     // The numbers of a stage.
 
     Found numbers(const NumbersOf& wanted) const;
+    /// Asks for a stage before others: where memory is scarce, what is asked for first gets it.
+    void ask_for(const Subject& of, const StageId& stage) const { held(of, stage); }
     /// Why a stage has no numbers (yet); empty if it has.
     Reason missing(const Subject& of, const StageId& stage) const;
     /// B - A, cell by cell. A map without numbers or problem if the sizes differ.
