@@ -607,4 +607,16 @@ const Grammar& stories() {
     return kStories;
 }
 
+const std::vector<bool>& names_and_toys() {
+    static const std::vector<bool> kAre = [] {
+        std::vector<bool> are(stories().vocabulary().size());
+        const auto note = [&are](Words word) { are[static_cast<std::size_t>(stories().id_of(word))] = true; };
+        std::for_each(kGirls.begin(), kGirls.end(), note);
+        std::for_each(kBoys.begin(), kBoys.end(), note);
+        std::for_each(kToys.begin(), kToys.end(), note);
+        return are;
+    }();
+    return kAre;
+}
+
 }  // namespace attn

@@ -1,6 +1,8 @@
 #pragma once
 /// Short children's stories in which the distribution of every next word is known.
 
+#include <vector>
+
 #include "engine/grammar/grammar.hpp"
 
 namespace attn {
@@ -12,5 +14,8 @@ namespace attn {
 /// ("because").
 /// About 200 words and punctuation marks, each a token; a text ends with "The end ." or when there is no more room.
 const Grammar& stories();
+
+/// For every word of the stories, whether it is the name of a child or of a toy: what a story can call by any other word.
+const std::vector<bool>& names_and_toys();
 
 }  // namespace attn

@@ -33,7 +33,7 @@ struct HeldOutLength {
 ///   Addition             T = 4              "41 + 93 =", then "37"
 ///   Bigram, Text         T = length
 ///   Sum                  T = 6 length + 2   "347+586:13,13,09=93", then "3": everything after ":" is asked for
-///   Stories              T = length         a story, cut off or padded
+///   Stories              T = length         a story, cut off or padded; some in training with new words (new_words.hpp)
 ///   FillIn               T = length         a story, cut off or padded, with some words replaced by "_" and asked for
 ///   Translate            ">", then the translation of the encoder's sentence (engine/grammar/toy_languages.hpp), both padded
 /// Validation sequences never appear in training batches. Which side a sequence is on depends on its content (the question; the two

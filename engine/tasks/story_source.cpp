@@ -1,11 +1,14 @@
 /// Stories from the grammar, part of them held out.
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "engine/grammar/stories.hpp"
 #include "engine/ops/cross_entropy.hpp"
+#include "engine/tasks/new_words.hpp"
 #include "engine/tasks/sequence_source.hpp"
 
 namespace attn {
@@ -14,7 +17,7 @@ namespace {
 class StorySource : public SequenceSource {
 public:
     StorySource(const TaskSettings& settings, std::uint64_t seed)
-        : length_(settings.length), share_(settings.validation_share), seed_(seed) {
+        : length_(settings.length), share_(settings.validation_share), seed_(seed), new_words_(settings.new_words) {
         constexpr std::size_t kSequences = 256;
         Draws draws(seed, kHeldOutStoriesStream);
         std::vector<std::int32_t> words;
@@ -27,14 +30,24 @@ public:
         std::stable_sort(held_out_.begin(), held_out_.end(), [](const auto& x, const auto& y) { return x.size() > y.size(); });
     }
 
-    Tokenizer tokenizer() const override { return Tokenizer::from_vocabulary(TokenizerKind::Word, stories().vocabulary(), false); }
+    Tokenizer tokenizer() const override {
+        std::vector<std::string> vocabulary = stories().vocabulary();
+        for (std::int64_t place = 1; place <= new_words_.places; ++place) vocabulary.push_back(place_name(place));
+        return Tokenizer::from_vocabulary(TokenizerKind::Word, vocabulary, false);
+    }
     std::int64_t length() const override { return length_; }
 
     SequenceSize draw(Draws& draws, SequenceSlot slot) const override {
         thread_local std::vector<std::int32_t> words;
         do tell(draws, words);
         while (is_held_out(words));
-        return write(words, slot);
+        thread_local std::vector<std::uint8_t> introduced;
+        bring_in_new_words(new_words_, draws, words, introduced);
+        const SequenceSize size = write(words, slot);
+        // Nothing tells which word nobody knows comes next.
+        for (std::size_t t = 1; t < introduced.size(); ++t)
+            if (introduced[t] != 0) slot.targets[t - 1] = kIgnoredTarget;
+        return size;
     }
 
     std::int64_t held_out() const override { return static_cast<std::int64_t>(held_out_.size()); }
@@ -61,6 +74,7 @@ private:
     std::int64_t length_;
     double share_;
     std::uint64_t seed_;
+    NewWords new_words_;
     std::vector<std::vector<std::int32_t>> held_out_;
 };
 

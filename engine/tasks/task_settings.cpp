@@ -57,12 +57,25 @@ std::int64_t shortest_length(const TaskSettings& task) {
     return task.shortest > 0 ? task.shortest : task.kind == TaskKind::Repeat ? (task.length + 1) / 2 : task.length;
 }
 
+namespace {
+
+void validate(const NewWords& words, TaskKind kind) {
+    if (words != NewWords{} && kind != TaskKind::Stories) throw ConfigError("only the task stories can have new words");
+    require_between("the number of places for new words", words.places, std::int64_t{0}, kMostPlaces);
+    require_between("the share of stories with new words", words.stories, 0.0, 1.0);
+    require_between("the chance of names and toys to be new words", words.names_and_toys, 0.0, 1.0);
+    require_between("the chance of other words to be new words", words.other_words, 0.0, 1.0);
+}
+
+}  // namespace
+
 void validate(const TaskSettings& task) {
     constexpr std::int64_t kLongest = 1024, kSymbols = 62, kLargestModulus = 997, kMostDigits = 8, kShortestStory = 16;
     require_between("the share held out", task.validation_share, 0.01, 0.9);
     if (task.tokenizer != TokenizerKind::Character && (task.kind != TaskKind::Text || task.tokenizer != TokenizerKind::Bpe))
         throw ConfigError("only the task text has a choice of tokenizer, character or bpe");
     if (task.tokenizer == TokenizerKind::Bpe) require_between("the number of pieces", task.vocab, kByteTokens, kMostOwnTokens);
+    validate(task.new_words, task.kind);
     if (task.kind == TaskKind::Translate) return;
     if (task.kind == TaskKind::Addition) {
         require_between("the modulus", task.symbols, std::int64_t{5}, kLargestModulus);

@@ -43,6 +43,15 @@ TaskKind task_kind(std::string_view name);
 /// Stands for a hidden word.
 inline constexpr const char* kBlank = "_";
 
+/// How stories are told with words that no list holds (engine/tasks/new_words.hpp).
+struct NewWords {
+    std::int64_t places = 0;          ///< for how many such words the vocabulary has a place; 0: none
+    double stories = 0.5;             ///< share of the stories that have some
+    double names_and_toys = 0.5;      ///< chance of a name or a toy to be such a word in one of them
+    double other_words = 1.0 / 12.0;  ///< the same of every other word; marks stay as they are
+    bool operator==(const NewWords&) const = default;
+};
+
 struct TaskSettings {
     TaskKind kind = TaskKind::Repeat;
     std::int64_t length = 8;  ///< symbols of the longest question or repeated string, of a Bigram sequence or a Text window; words; digits
@@ -54,6 +63,7 @@ struct TaskSettings {
         0;  ///< symbols of the shortest question or repeated string; 0: all have the same length (Repeat: from half of it)
     TokenizerKind tokenizer = TokenizerKind::Character;  ///< Text: Character or Bpe
     std::int64_t vocab = 1024;                           ///< Bpe: number of tokens, including the 256 bytes
+    NewWords new_words{};                                ///< Stories
     bool operator==(const TaskSettings&) const = default;
 };
 

@@ -21,6 +21,13 @@ constexpr std::array<std::string_view, 3> kSchedules = {"constant", "linear", "c
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // the largest integer that other JSON readers represent exactly
 constexpr double kMaxNumber = std::numeric_limits<double>::max();
 
+Json to_json(const NewWords& words) {
+    return {{"places", words.places},
+            {"stories", finite("new_words.stories", words.stories)},
+            {"names_and_toys", finite("new_words.names_and_toys", words.names_and_toys)},
+            {"other_words", finite("new_words.other_words", words.other_words)}};
+}
+
 Json to_json(const TaskSettings& task) {
     Json object{{"kind", task_info(task.kind).name},
                 {"length", task.length},
@@ -28,6 +35,7 @@ Json to_json(const TaskSettings& task) {
                 {"symbols", task.symbols},
                 {"validation_share", finite("validation_share", task.validation_share)},
                 {"text_name", task.text_name}};
+    if (task.new_words != NewWords{}) object["new_words"] = to_json(task.new_words);
     if (task.tokenizer == TokenizerKind::Character) return object;
     object["tokenizer"] = tokenizer_name(task.tokenizer);
     object["vocab"] = task.vocab;
@@ -65,6 +73,14 @@ Json to_json(const StopAt& stop) {
             {"plateau", stop.plateau}};
 }
 
+void read_new_words(JsonObject object, NewWords& words) {
+    object.read("places", words.places, 0, kMostPlaces);
+    object.read("stories", words.stories, 0, 1);
+    object.read("names_and_toys", words.names_and_toys, 0, 1);
+    object.read("other_words", words.other_words, 0, 1);
+    object.expect_no_more();
+}
+
 void read_task(JsonObject object, TaskSettings& task) {
     std::vector<std::string_view> names;
     for (const TaskInfo& info : tasks()) names.emplace_back(info.name);
@@ -80,6 +96,7 @@ void read_task(JsonObject object, TaskSettings& task) {
     if (object.read_choice("tokenizer", kTaskTokenizers, tokenizer))
         task.tokenizer = tokenizer == 0 ? TokenizerKind::Character : TokenizerKind::Bpe;
     object.read("vocab", task.vocab, kByteTokens, kMostOwnTokens);
+    if (auto part = object.optional_object("new_words")) read_new_words(std::move(*part), task.new_words);
     object.expect_no_more();
 }
 
