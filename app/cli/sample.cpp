@@ -22,6 +22,7 @@
 #include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
+#include "app/session/states/places_in_use.hpp"
 #include "engine/generate/generate.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
@@ -52,6 +53,7 @@ struct TextWriter {
     std::shared_ptr<const TextModel> text;
     ModelRef file{};                      ///< from which the parameters are read; null for parameters in memory
     std::vector<std::int32_t> written{};  ///< tokens that a document holds after the prompt
+    std::vector<std::string> texts{};     ///< whose new words the model reads; none: those of the command line
 
     const TextConventions& conventions() const { return text->conventions(); }
     const std::string& word(std::int32_t id) const { return text->vocabulary().at(static_cast<std::size_t>(id)); }
@@ -159,6 +161,20 @@ TextWriter open_example(const std::string& name) {
     return {model->checkpoint.parameters, model->checkpoint.settings.train.forward, text_model_of(model->checkpoint)};
 }
 
+/// The parameters of a state with all places for new words.
+std::shared_ptr<const Parameters<float>> whole_model(const State& state, std::shared_ptr<const Parameters<float>> shown) {
+    if (const MomentOfRun* moment = moment_of(state)) return moment->parameters;
+    return state.setup->shipped != nullptr ? state.setup->shipped->checkpoint.parameters : std::move(shown);
+}
+
+/// The words that the model does not know take their places.
+void read_new_words(const SampleOptions& options, TextWriter& writer) {
+    if (writer.text->places() == 0) return;
+    if (writer.texts.empty()) writer.texts = {options.source, options.prompt};
+    writer.text = TextModel::reading(writer.text, writer.texts);
+    writer.parameters = with_places_in_use(writer.parameters, static_cast<std::int64_t>(writer.text->vocabulary().size()));
+}
+
 /// The model and settings of a document. If the command line gives no text, the document's is continued, with what was written after it.
 TextWriter open_document(SampleOptions& options) {
     DocumentOptions named;
@@ -177,8 +193,12 @@ TextWriter open_document(SampleOptions& options) {
     if (options.source.empty() && !setup.source_texts.empty()) options.source = setup.source_texts.at(place);
     ForwardSettings forward = snapshot->trace->settings;
     forward.edits = edits_of_text(forward.edits, text);
-    return {snapshot->trace->parameters, std::move(forward), KeptTokenizer().of(setup), setup.model,
-            goes_on ? setup.written.ids : std::vector<std::int32_t>()};
+    return {whole_model(*snapshot->state, snapshot->trace->parameters),
+            std::move(forward),
+            KeptTokenizer().of(setup),
+            setup.model,
+            goes_on ? setup.written.ids : std::vector<std::int32_t>(),
+            goes_on ? texts_read(setup) : std::vector<std::string>()};
 }
 
 /// Prints texts of files and models piece by piece, harmless if they go to a terminal.
@@ -305,7 +325,8 @@ TextWriter open_named(SampleOptions& options) {
 
 void sample(SampleOptions options) {
     require_sampling(options.sampling);
-    const TextWriter writer = open_named(options);
+    TextWriter writer = open_named(options);
+    read_new_words(options, writer);
     const Architecture architecture = writer.parameters->config().architecture;
     if (architecture != Architecture::EncoderDecoder && !options.source.empty())
         throw Error("--source: this model reads no source: only an encoder-decoder does");

@@ -119,6 +119,12 @@ std::string place_words(const EncodedToken& token, std::string_view text) {
     return fmt::format("bytes {} to {}: \"{}\"", token.begin, token.end, escaped(text.substr(token.begin, token.end - token.begin)));
 }
 
+/// Which of the new words a token is, for models that read them.
+std::string new_word(const TextTokenizer& tokenizer, const EncodedToken& token) {
+    const std::int32_t place = tokenizer.text->place_of(token.id);
+    return place > 0 ? fmt::format(", new word {}", place) : "";
+}
+
 std::string count_words(const Encoding& encoding) {
     return fmt::format("{} {}", encoding.size(), encoding.size() == 1 ? "token" : "tokens");
 }
@@ -129,7 +135,7 @@ void print_token(const TextTokenizer& tokenizer, const EncodedToken& token, cons
 
 void print_encoding_table(const TextTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
     fmt::print("\"{}\": {}\n", escaped(text), count_words(encoding));
-    for (const EncodedToken& token : encoding) print_token(tokenizer, token, place_words(token, text));
+    for (const EncodedToken& token : encoding) print_token(tokenizer, token, place_words(token, text) + new_word(tokenizer, token));
 }
 
 void print_pair_table(const TextTokenizer& tokenizer, const std::string& first, const std::string& second, const Encoding& encoding) {
@@ -235,6 +241,12 @@ std::vector<TextTokenizer> named_tokenizers(const TokenizeOptions& options) {
     return tokenizers;
 }
 
+/// The tokenizers with the words that this text brings along.
+std::vector<TextTokenizer> reading(std::vector<TextTokenizer> tokenizers, const std::string& text) {
+    for (TextTokenizer& tokenizer : tokenizers) tokenizer.text = TextModel::reading(tokenizer.text, {&text, 1});
+    return tokenizers;
+}
+
 void tokenize(TokenizeOptions options) {
     if (!options.texts_file.empty())
         for (std::string& text : read_text_list(options.texts_file)) options.texts.push_back(std::move(text));
@@ -249,13 +261,14 @@ void tokenize(TokenizeOptions options) {
     }
     if (tokenizers.size() == 2) {
         for (const std::string& text : options.texts) {
-            if (options.json) print_line(comparison_json(tokenizers, text, !options.no_special));
-            else print_comparison(tokenizers, text, !options.no_special);
+            const std::vector<TextTokenizer> both = reading(tokenizers, text);
+            if (options.json) print_line(comparison_json(both, text, !options.no_special));
+            else print_comparison(both, text, !options.no_special);
         }
         return;
     }
-    const TextTokenizer& tokenizer = tokenizers.front();
     for (const std::string& text : options.texts) {
+        const TextTokenizer tokenizer = reading(tokenizers, text).front();
         if (options.steps) print_steps(tokenizer, text, options);
         else if (options.json) print_line(encoding_json(tokenizer, text, !options.no_special));
         else print_encoding_table(tokenizer, text, encoding_of(tokenizer, text, !options.no_special));

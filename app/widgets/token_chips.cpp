@@ -108,6 +108,8 @@ void dashed_rect(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, Color c
     }
 }
 
+std::string id_text(const Token& token) { return token.place > 0 ? "new " + std::to_string(token.place) : std::to_string(token.id); }
+
 namespace {
 
 float chip_height(const Ui& ui, const ChipOptions& options) {
@@ -123,7 +125,7 @@ Layout lay_out(const Ui& ui, std::span<const Token> tokens, float width, const C
     layout.widths.reserve(tokens.size());
     for (const Token& token : tokens) {
         const float text = std::max(text_width(ui.fonts().mono_body, chip_text(token)),
-                                    options.ids ? text_width(ui.fonts().mono_tiny, std::to_string(token.id)) : 0.0f);
+                                    options.ids ? text_width(ui.fonts().mono_tiny, id_text(token)) : 0.0f);
         const float chip = std::clamp(std::ceil(text) + 2 * padding, least, ui.px(options.max_chip_width));
         if (options.wrap && x > 0 && x + chip > width) {
             x = 0;
@@ -162,8 +164,10 @@ void draw_chip(const Ui& ui, const Item& item, const Token& token, int index, co
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool marked = options.marks.query == index || options.marks.key == index;
     const bool part = !token.padding && has_part_of_character(token.text);
-    if ((token.padding || part) && !marked) {
-        dashed_rect(ui, list, item.min, item.max, !part ? c.line : item.hovered ? c.text : c.axis_d);
+    const bool dashed = token.padding || part || token.place > 0;
+    if (dashed && !marked) {
+        const Color ink = token.padding ? c.line : item.hovered ? c.text : part ? c.axis_d : c.muted;
+        dashed_rect(ui, list, item.min, item.max, ink);
     } else {
         list.AddRectFilled(item.min, item.max, item.hovered ? mix(c.pane, c.text, 0.06f) : c.pane, ui.px(6));
         draw_outline(ui, item, index, options.marks);
@@ -175,18 +179,20 @@ void draw_chip(const Ui& ui, const Item& item, const Token& token, int index, co
     const float top = item.min.y + (item.height() - upper - lower - ui.px(1)) / 2;
     draw_text_in(list, ui.fonts().mono_body, ImVec2(item.min.x, top), ImVec2(item.max.x, top + upper), ImVec2(0.5f, 0), ink, text);
     draw_text_in(list, ui.fonts().mono_tiny, ImVec2(item.min.x, top + upper + ui.px(1)), item.max, ImVec2(0.5f, 0), c.faint,
-                 std::to_string(token.id));
+                 id_text(token));
     if (token.unknown) list.AddCircleFilled(ImVec2(item.max.x - ui.px(6), item.min.y + ui.px(6)), ui.px(2.5f), c.bad, 12);
 }
 
 std::string chip_tooltip(const Token& token, int index, const ChipOptions& options) {
-    std::string text = "position " + std::to_string(index) + ", id " + std::to_string(token.id);
+    std::string text = "position " + std::to_string(index) + (token.place > 0 ? ", " : ", id ") + id_text(token);
     if (token.padding) return text + "\npadding: fills this sequence up to the length of the longest in the batch";
     text = "\u201C" + shown_token(token.text, token.id) + "\u201D\n" + text;
     if (visible_text(token.text).find("U+") != std::string::npos && token.text.find("U+") == std::string::npos)
         text += "\nU+ and hexadecimal digits: a character missing from the program's fonts";
     if (has_part_of_character(token.text)) text += "\npart of a character, shown as its bytes";
     if (token.unknown) text += "\nnot in the vocabulary: the model sees the unknown token";
+    if (token.place > 0) text += "\nnew to this model, which can only follow the word through this text";
+    if (!token.typed.empty()) text += "\ntyped as \u201C" + shown_bytes(token.typed) + "\u201D";
     return text + "\n" + options.tooltip;
 }
 

@@ -46,6 +46,8 @@ void dashed_rect(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, Color c
 /// A token's text as shown on its chip: its id if it has none, otherwise as visible_text() does, with the bytes of incomplete characters in
 /// hexadecimal, "␣ F0 9F 98".
 std::string chip_text(const Token& token);
+/// What stands where the id stands: "17", or "new 1" for a word that is new to the model.
+std::string id_text(const Token& token);
 
 /// The tokens' texts in readable form: tokens that only together form a character are merged, and bytes that never form one are shown as on
 /// chips. Concatenated they give the complete text.

@@ -76,10 +76,10 @@ TEST(LessonCommand, PlacesThatDoNotExistAreNamedByFileStepAndField) {
         "quoting.json", R"({"name": "a", "title": "b", "steps": [{"preset": "gpt-tiny", "caption": "It is {weights[0,0,99,1]}."}]})");
     expect_refused({"lesson", quoting}, "quoting.json, /steps/0/caption: {weights[0,0,99,1]}: there is no T 99");
     const std::string claiming = folder.file("claiming.json", R"({"name": "a", "title": "b", "steps": [{"preset": "stories", "caption": "c",
-        "stage": "weights", "layer": 2, "claims": ["{most weights[0,3,16,*]} = Tom"]}]})");
+        "stage": "weights", "layer": 1, "claims": ["{most weights[0,2,16,*]} = Tom"]}]})");
     expect_refused(
         {"lesson", claiming},
-        "claiming.json, /steps/0/claims/0: this is not true: \"{most weights[0,3,16,*]} = Tom\", {most weights[0,3,16,*]} is Lily");
+        "claiming.json, /steps/0/claims/0: this is not true: \"{most weights[0,2,16,*]} = Tom\", {most weights[0,2,16,*]} is Lily");
     EXPECT_FALSE(std::filesystem::exists(folder.path("never.png")));
 }
 

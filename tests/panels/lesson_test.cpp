@@ -324,7 +324,7 @@ TEST_F(LessonTest, NumbersLeadToTheirCells) {
     open("find-the-name");
     go_to_lesson_step(view, 2);  // the step about the context, with v as an operand
     frames(5, ui_frame);
-    const CellRef value{{Stage::V, 2}, "", {0, 3, 6, 0}};
+    const CellRef value{{Stage::V, 1}, "", {0, 2, 6, 0}};
     const QuotedCell* quoted = quoted_at(view, value);
     ASSERT_NE(quoted, nullptr);
     ASSERT_EQ(quoted->seen.size(), 1U) << "V is an operand of the picture";
@@ -347,7 +347,7 @@ TEST_F(LessonTest, NumbersLeadToTheirCells) {
     EXPECT_EQ(view.locked.on(Axis::S), 6);
     EXPECT_TRUE(changed);
     press_and_settle(Key::Backspace);
-    EXPECT_EQ(view.stage, (StageId{Stage::Context, 2}));
+    EXPECT_EQ(view.stage, (StageId{Stage::Context, 1}));
 }
 
 TEST_F(LessonTest, NumbersHaveTheColourOfTheirCellsAndInkThatCanBeRead) {

@@ -90,11 +90,11 @@ private:
             },
             command.what);
     }
-    /// A trained example has a fixed vocabulary.
+    /// This trained example has a fixed vocabulary.
     void make_unreadable() {
-        if (below(2) == 0) session->apply({command::OpenPreset{"stories"}, ""});
+        if (below(2) == 0) session->apply({command::OpenPreset{"addition"}, ""});
         std::vector<std::string> texts = session->document().texts;
-        texts[static_cast<std::size_t>(below(static_cast<int>(texts.size())))] += below(2) == 0 ? " zzz" : " Tom";
+        texts[static_cast<std::size_t>(below(static_cast<int>(texts.size())))] += below(2) == 0 ? " zzz" : "1";
         session->apply({command::SetTexts{std::move(texts), session->document().source_texts}, ""});
     }
     int below(int count) { return std::uniform_int_distribution<int>(0, count - 1)(random_); }

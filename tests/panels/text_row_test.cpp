@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "app/panels/frame/text_row.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/values/next_words.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -80,11 +83,47 @@ TEST_F(TextRow, AnAddedTextIsTypedIntoAtOnce) {
     EXPECT_FALSE(view.text_row.edit.editing);
 }
 
+/// Names and things that the model has never read, from the keyboard to the next word.
+TEST_F(TextRow, AnySentenceCanBeTypedIntoTheStoriesModel) {
+    press(Key::Escape, ui_frame);
+    open_example("stories");
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    ASSERT_TRUE(view.text_row.edit.editing);
+    for (std::size_t i = session->document().texts[0].size(); i > 0; --i) press(Key::Backspace, ui_frame);
+    const std::string own = "Tom gives a red scooter to Sofia because she is sad. Who has the scooter?";
+    for (std::size_t at = 0; at < own.size(); ++at) {
+        type(own.substr(at, 1).c_str(), ui_frame);
+        EXPECT_EQ(session->wait()->problem, "") << own.substr(0, at + 1);
+    }
+    press(Key::Enter, ui_frame);
+    frames(4, ui_frame);
+    EXPECT_EQ(session->document().texts[0], own);
+    EXPECT_FALSE(view.drawn.problem);
+    EXPECT_FALSE(view.drawn.unread_text);
+    const std::vector<Token>& chips = session->snapshot()->tokens[0];
+    EXPECT_EQ(std::count_if(chips.begin(), chips.end(), [](const Token& chip) { return chip.place > 0; }), 3);
+    const auto next = get(facet::NextWords{0, {}});
+    EXPECT_EQ(next->likeliest.front().text, "Sofia");
+    EXPECT_GT(next->likeliest.front().predicted, 0.99);
+    // Only new words have dashes.
+    const auto dashed = [&](const std::string& text) {
+        session->apply({command::SetTexts{{text}, {}}, ""});
+        session->wait();
+        view.locked.clear();
+        move_mouse(2, 2);
+        frames(4, ui_frame);
+        const auto& drawn = find_window("##text")->DrawList->VtxBuffer;
+        return std::count_if(drawn.begin(), drawn.end(), [&](const ImDrawVert& corner) { return corner.col == theme.colors.muted; });
+    };
+    EXPECT_GT(dashed("Sofia has the ball ."), dashed("Lily has the ball .") + 40);
+}
+
 /// A text that nothing could be computed for.
 class UnreadText : public InterfaceFixture {
 protected:
     void open_with(const std::string& text) {
-        Document document = open_preset("stories");
+        Document document = open_preset("addition");
         document.texts = {text};
         session = std::make_unique<Session>(std::move(document), [] {});
         frames(4, ui_frame);
@@ -110,8 +149,8 @@ TEST_F(UnreadText, IsInTheEditorAndCanBeRepaired) {
     type("t", ui_frame);
     frames(3, ui_frame);
     for (std::size_t i = std::string("the quantum flux").size(); i > 0; --i) press(Key::Backspace, ui_frame);
-    type("Lily and Tom", ui_frame);
-    EXPECT_EQ(text(), "Lily and Tom");
+    type("12+34", ui_frame);
+    EXPECT_EQ(text(), "12+34");
     EXPECT_NE(session->snapshot()->trace, nullptr);
     EXPECT_EQ(session->snapshot()->problem, "");
     press(Key::Enter, ui_frame);
@@ -156,7 +195,7 @@ TEST_F(UnreadText, EveryViewCanBeDrawn) {
 
 /// As when work is restored: the document is replaced by that of another model.
 TEST_F(UnreadText, OfAnotherModelLeavesNoNumbersBehind) {
-    open_with("Lily and Tom");
+    open_with("12+34");
     ASSERT_NE(session->snapshot()->trace, nullptr);
     Document other = open_preset("masked");
     other.texts = {"the quantum flux"};

@@ -244,6 +244,20 @@ TEST_F(Chips, ARowNarrowerThanAChipShowsItsBeginning) {
     EXPECT_EQ(clicked, 4);
 }
 
+TEST_F(Chips, OfNewWordsHaveTheirPlaceWhereTheIdStands) {
+    frames(2, contents);
+    const float usual = result.width;
+    EXPECT_EQ(id_text(tokens[2]), "2");
+    tokens[2].place = 1;
+    tokens[3].place = 8;
+    tokens[3].text = "scooter";
+    EXPECT_EQ(id_text(tokens[2]), "new 1");
+    EXPECT_EQ(id_text(tokens[3]), "new 8");
+    EXPECT_EQ(chip_text(tokens[3]), "scooter") << "as typed, whatever its place";
+    frames(2, contents);
+    EXPECT_GT(result.width, usual);
+}
+
 TEST_F(Chips, ClickAndHoverNameTheToken) {
     frames(2, contents);
     EXPECT_EQ(result.hovered, -1);

@@ -12,7 +12,11 @@ namespace {
 
 class TextNotRead : public InterfaceFixture {
 protected:
-    TextNotRead() { open_example("stories"); }
+    TextNotRead() {
+        open_example("addition");
+        session->apply({command::SetTexts{{"12+34:"}, {}}, ""});
+        session->wait();
+    }
     void draw() override {
         with_context([this](PanelContext& context) {
             draw_frame(context);

@@ -183,7 +183,7 @@ TEST(Lessons, TheNameIsDecidedWhereTheLessonSays) {
     const auto snapshot = session.wait();
     const TokenBatch& tokens = snapshot->trace->tokens;
     KnockOutQuestion question;
-    question.place = {0, 16, tokens.ids.at(6)};
+    question.place = {0, 23, tokens.ids.at(0)};
     question.patch = {1, 0};
     const auto changes = [&](ReplacedParts parts) {
         question.parts = parts;
@@ -201,8 +201,8 @@ TEST(Lessons, TheNameIsDecidedWhereTheLessonSays) {
         EXPECT_LT(change, 0);
     }
     for (const auto& [head, change] : heads) names.insert(head);
-    EXPECT_EQ(places, (std::set<std::pair<int, std::int64_t>>{{0, 6}, {1, 11}, {2, 11}, {2, 16}, {3, 11}, {3, 16}}));
-    EXPECT_EQ(names, (std::set<std::pair<int, std::int64_t>>{{0, 0}, {1, 1}}));
+    EXPECT_EQ(places, (std::set<std::pair<int, std::int64_t>>{{0, 0}, {1, 8}, {2, 23}, {3, 23}}));
+    EXPECT_EQ(names, (std::set<std::pair<int, std::int64_t>>{{0, 0}, {1, 2}}));
 }
 
 /// The lesson's numbers are those printed by NumPy.

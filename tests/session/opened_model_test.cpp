@@ -663,7 +663,7 @@ TEST(OpenedModel, KeepsATextTypedIntoAnotherModelButNotOneThatThatOpenedWith) {
 
 TEST(OpenedModel, ThatCannotReadItsTextIsNotShownWithAnotherModelsNumbers) {
     Document too_long = document_of_model(OpenedModel::open(kGpt2));
-    Session session(open_preset("stories"), [] {});
+    Session session(open_preset("addition"), [] {});
     const auto before = session.wait();
     session.apply({command::SetTexts{{"no such words as these"}, {}}, ""});
     EXPECT_EQ(session.wait()->trace, before->trace) << "the last text that the same model could read";

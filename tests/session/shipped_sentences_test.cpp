@@ -132,7 +132,7 @@ TEST(ShippedTranslation, TranslatesItsExamplesAsTheySay) {
 }
 
 /// Whether the grammar rules out any other word here.
-bool only_this_fits(const std::vector<std::int32_t>& story, const std::vector<NextWord>& places, std::size_t at) {
+bool only_this_fits(const std::vector<std::int32_t>& story, const std::vector<attn::NextWord>& places, std::size_t at) {
     return std::none_of(places[at].words.begin(), places[at].words.end(), [&](const WordChance& other) {
         if (other.word == story[at]) return false;
         std::vector<std::int32_t> changed = story;
@@ -167,7 +167,7 @@ double judge_filling_in(const ShippedModel& model, const SharedParameters& param
         }
         const auto trace = trace_forward<float>(parameters, hidden, {}, computed_as(model));
         const float* logits = trace.find({Stage::Logits})->value.data();
-        const std::vector<NextWord> places = stories().next_words(story);
+        const std::vector<attn::NextWord> places = stories().next_words(story);
         for (std::size_t at = 0; at < story.size(); ++at) {
             if (!only_this_fits(story, places, at)) continue;
             ++determined;

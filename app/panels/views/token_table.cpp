@@ -54,7 +54,7 @@ void draw_token_row(PanelContext& context, const TokenTable& table, const Token&
                  : token.unknown ? colors.bad
                                  : colors.text,
                  elide(fonts.mono_body, chip_text(token), high.x - low.x - context.px(12)));
-    draw_text_in(list, fonts.mono, at, {at.x + context.px(222) + table.id_room, high.y}, {1, 0.5F}, colors.text, std::to_string(token.id));
+    draw_text_in(list, fonts.mono, at, {at.x + context.px(222) + table.id_room, high.y}, {1, 0.5F}, colors.text, id_text(token));
 }
 
 /// Scrolls to a token that has just been selected elsewhere.

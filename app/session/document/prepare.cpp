@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/session/document/document_error.hpp"
+#include "app/session/states/places_in_use.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/text_rules.hpp"
@@ -78,17 +79,18 @@ Encoded encode_all(const TextModel& model, const std::vector<std::string>& texts
 }
 
 /// Generated tokens follow their text unchanged, without re-tokenizing.
-void append_written(Encoded& encoded, const Written& written, std::size_t vocabulary) {
+void append_written(Encoded& encoded, const Written& written, const TextModel& model) {
     if (written.ids.empty()) return;
     if (written.sequence < 0 || written.sequence >= static_cast<std::int64_t>(encoded.sequences.size()))
         throw DocumentError(
             fmt::format("what was written continues text {}, but there are only {}", written.sequence + 1, encoded.sequences.size()),
             Field::Texts);
     auto& tokens = encoded.sequences[static_cast<std::size_t>(written.sequence)];
+    const std::size_t vocabulary = model.vocabulary().size();
     for (const std::int32_t id : written.ids) {
         if (id < 0 || static_cast<std::size_t>(id) >= vocabulary)
             throw DocumentError(fmt::format("a written token has id {}, but the model has only {} ids", id, vocabulary), Field::Texts);
-        tokens.push_back({id, false, false, 0, 0});
+        tokens.push_back({id, false, false, 0, 0, model.place_of(id)});
     }
     encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
 }
@@ -157,16 +159,17 @@ void measure(Prepared& prepared, const Encoded& text, const Encoded& source, con
 }
 
 /// Symbols appear as typed, pieces as in the vocabulary: part of a character, "##ing". So do tokens that have no place in the typed text:
-/// generated ones, and those that a template adds.
+/// generated ones, and those that a template adds. A word that is known in another case appears as the known one.
 std::vector<std::vector<Token>> chips_of(const TextModel& model, const Encoded& encoded) {
     std::vector<std::vector<Token>> chips;
     for (std::size_t b = 0; b < encoded.sequences.size(); ++b) {
         std::vector<Token>& row = chips.emplace_back();
         for (const TextToken& token : encoded.sequences[b]) {
             const bool typed = !model.conventions().pieces && token.begin < token.end;
-            row.push_back({typed ? encoded.texts[b].substr(token.begin, token.end - token.begin)
-                                 : model.vocabulary().at(static_cast<std::size_t>(token.id)),
-                           token.id, false, token.unknown});
+            const std::string& known = model.vocabulary().at(static_cast<std::size_t>(token.id));
+            std::string text = typed ? encoded.texts[b].substr(token.begin, token.end - token.begin) : known;
+            Token& chip = row.emplace_back(Token{std::move(text), token.id, false, token.unknown, token.place});
+            if (model.places() > 0 && token.place == 0 && chip.text != known) chip.typed = std::exchange(chip.text, known);
         }
         row.resize(static_cast<std::size_t>(encoded.longest), Token{"<pad>", kPadId, true, false});
     }
@@ -210,7 +213,7 @@ Prepared prepare(const Setup& setup, double room_mib, KeptTokenizer* kept) {
     KeptTokenizer own;
     const std::shared_ptr<const TextModel> model = text_model_for(setup, kept != nullptr ? *kept : own);
     Encoded text = encode_all(*model, setup.texts, has_source(setup) ? Reader::Decoder : Reader::Model, Field::Texts);
-    append_written(text, setup.written, model->vocabulary().size());
+    append_written(text, setup.written, *model);
     if (text.longest == 0) throw DocumentError("type some text", Field::Texts);
     const Encoded source = encode_source(*model, setup);
 
@@ -252,9 +255,18 @@ bool can_prepare(const Setup& setup, double room_mib) {
 }
 
 SharedWords vocabulary_of(const Setup& setup) {
-    if (!setup.model && !setup.vocabulary.empty()) return setup.vocabulary;  // which takes no tokenizer
+    const bool fixed = !setup.model && !setup.vocabulary.empty();
+    if (fixed && !has_places(setup.vocabulary)) return setup.vocabulary;  // which takes no tokenizer
     KeptTokenizer own;
     return text_model_for(setup, own)->vocabulary();
+}
+
+std::shared_ptr<const Parameters<float>> parameters_for(const Setup& setup, const Config& prepared,
+                                                        const std::shared_ptr<const Parameters<float>>& trained) {
+    Config whole = prepared;
+    if (has_places(setup.vocabulary)) whole.vocab_size = static_cast<std::int64_t>(setup.vocabulary.size());
+    if (trained->config() != whole) throw DocumentError("these settings differ from the trained model's", Field::None);
+    return with_places_in_use(trained, prepared.vocab_size);
 }
 
 TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions, bool in_rows) {

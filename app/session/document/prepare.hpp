@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "app/session/states/token.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/tensor/token_batch.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn::app {
 
@@ -61,6 +63,11 @@ bool can_prepare(const Setup& setup, double room_mib);
 
 /// The text of every id. Throws DocumentError as prepare() does.
 SharedWords vocabulary_of(const Setup& setup);
+
+/// With which a trained model computes the setup: without the places for new words that the texts leave empty. `prepared`: the
+/// configuration that prepare() gives. Throws DocumentError if the settings are not those of the model.
+std::shared_ptr<const Parameters<float>> parameters_for(const Setup& setup, const Config& prepared,
+                                                        const std::shared_ptr<const Parameters<float>>& trained);
 
 /// Throws DocumentError as prepare(), and if a part of the model, with its attention maps, exceeds `room_mib`, because every stage of a
 /// part is held while one of them is written. `only`: the part with this stage, if there is such a stage.

@@ -77,15 +77,10 @@ std::shared_ptr<const Parameters<float>> parameters_of(const State& state, const
             throw DocumentError(is_missing(moment->run) ? "the training run of this model could not be opened: open its folder"
                                                         : "the model of that training run no longer exists",
                                 Field::None);
-        if (moment->parameters->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
-        return moment->parameters;
+        return parameters_for(*state.setup, config, moment->parameters);
     }
     if (state.setup->model != nullptr) return state.setup->model->parameters();
-    if (state.setup->shipped != nullptr) {
-        const auto& shipped = state.setup->shipped->checkpoint.parameters;
-        if (shipped->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
-        return shipped;
-    }
+    if (state.setup->shipped != nullptr) return parameters_for(*state.setup, config, state.setup->shipped->checkpoint.parameters);
     std::shared_ptr<const Parameters<float>>& drawn = work.kept.drawn;
     if (drawn == nullptr || drawn->config() != config)
         drawn = std::make_shared<const Parameters<float>>(work.engine.parameters(config, drawn.get()));

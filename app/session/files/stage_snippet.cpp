@@ -11,7 +11,9 @@ std::vector<std::vector<std::string>> texts_of(const std::vector<std::vector<Tok
     for (const std::vector<Token>& sequence : sequences) {
         texts.emplace_back();
         for (const Token& token : sequence) {
-            const bool named = (token.unknown || token.padding) && token.id < static_cast<std::int32_t>(vocabulary.size());
+            // New words that share a place are one word to the model.
+            const bool named =
+                (token.unknown || token.padding || token.place > 0) && token.id < static_cast<std::int32_t>(vocabulary.size());
             texts.back().push_back(named ? vocabulary[static_cast<std::size_t>(token.id)] : token.text);
         }
     }

@@ -51,14 +51,12 @@ struct Computed {
 /// The parameters of the embedded model used by the example, otherwise freshly initialised ones.
 std::shared_ptr<const Parameters<float>> parameters_of(const Document& document, const Config& config) {
     if (document.shipped == nullptr) return std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
-    const auto& trained = document.shipped->checkpoint.parameters;
-    if (trained->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
-    return trained;
+    return parameters_for(document, config, document.shipped->checkpoint.parameters);
 }
 
 Computed compute(Document document, std::shared_ptr<const Parameters<float>> parameters) {
     Prepared prepared = prepare(document);
-    if (parameters == nullptr) parameters = parameters_of(document, prepared.config);
+    parameters = parameters == nullptr ? parameters_of(document, prepared.config) : parameters_for(document, prepared.config, parameters);
     Computed computed;
     computed.snapshot.trace = std::make_shared<const Trace<float>>(
         trace_forward<float>(std::move(parameters), prepared.tokens, prepared.source, document.forward));

@@ -75,15 +75,31 @@ TextModel::TextModel(std::shared_ptr<const ModelTokenizer> pieces, std::int64_t 
     }
 }
 
+std::shared_ptr<const TextModel> TextModel::reading(const std::shared_ptr<const TextModel>& model, std::span<const std::string> texts) {
+    if (model->places() == 0) return model;
+    Tokenizer reads = model->symbols_->with_new_words(model->new_words(texts));
+    const std::vector<std::string>& known = model->vocabulary();
+    if (reads.vocabulary() == known) return model;
+    return std::make_shared<const TextModel>(std::move(reads));
+}
+
+std::int32_t TextModel::place_of(std::int32_t id) const {
+    return places() > 0 && id >= symbols_->first_place() ? id - symbols_->first_place() + 1 : 0;
+}
+
+std::vector<std::string> TextModel::new_words(std::span<const std::string> texts) const {
+    return symbols_ ? symbols_->new_words(texts) : std::vector<std::string>();
+}
+
 std::vector<TextToken> TextModel::tokens_of(const std::string& text, Reader reader) const {
     if (symbols_) return symbols_->encode(text);
     std::vector<TextToken> tokens;
-    if (reader == Reader::Decoder && conventions_.decoder_start) tokens.push_back({*conventions_.decoder_start, false, false, 0, 0});
+    if (reader == Reader::Decoder && conventions_.decoder_start) tokens.push_back({*conventions_.decoder_start, false, false, 0, 0, 0});
     for (const EncodedToken& token : pieces_->encode(text, reader == Reader::Model)) {
         if (token.id >= static_cast<std::int64_t>(vocabulary_.size()))
             throw ConfigError(fmt::format("the tokenizer gives \"{}\" the id {}, but the model has only {} ids",
                                           escaped(text.substr(token.begin, token.end - token.begin)), token.id, vocabulary_.size()));
-        tokens.push_back({token.id, token.id == pieces_->unknown_id(), false, token.begin, token.end});
+        tokens.push_back({token.id, token.id == pieces_->unknown_id(), false, token.begin, token.end, 0});
     }
     return tokens;
 }

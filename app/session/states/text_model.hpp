@@ -55,6 +55,16 @@ public:
     TextModel(std::shared_ptr<const ModelTokenizer> pieces, std::int64_t ids, TextConventions conventions = {});
 
     const TextConventions& conventions() const { return conventions_; }
+    /// The model's words for texts that bring words of their own: with those in its places for new words (see Tokenizer). Every other
+    /// model, and one that already reads texts with the same words, is given back as it is.
+    static std::shared_ptr<const TextModel> reading(const std::shared_ptr<const TextModel>& model, std::span<const std::string> texts);
+    /// How many words of a text it may not know, because it has places for them; 0: it knows its words and no others.
+    std::int64_t places() const { return symbols_ ? symbols_->places() : 0; }
+    /// The place of a word that is new to the model, from 1; 0 for every other token.
+    std::int32_t place_of(std::int32_t id) const;
+    /// The words of the texts that are new to a model with places, in order, also those that share the last place.
+    std::vector<std::string> new_words(std::span<const std::string> texts) const;
+
     /// The text of every id, as bytes: " the", or part of a UTF-8 character.
     const SharedWords& vocabulary() const { return vocabulary_; }
     /// The tokenizer of pieces, whose steps can be shown; null for characters, words and bytes.

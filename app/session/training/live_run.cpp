@@ -81,6 +81,7 @@ std::vector<HeldOutExample> EngineRun::examples(const std::stop_token& stop) {
     const Trace<float> trace = trace_forward<float>(run_->keep().parameters, examples_.tokens, examples_.source, forward, stop);
     const std::span<const float> logits = logits_of(trace).value.values();
     const std::vector<std::string>& symbols = tokenizer().vocabulary();
+    const std::size_t known = symbols.size() - static_cast<std::size_t>(tokenizer().places());  // the examples have no new words
     const bool fills_in = task_info(settings().task.kind).model == Architecture::Encoder;
     std::vector<HeldOutExample> all;
     for (std::int64_t b = 0; b < examples_.tokens.size(); ++b) {
@@ -90,7 +91,7 @@ std::vector<HeldOutExample> EngineRun::examples(const std::stop_token& stop) {
         for (std::size_t at = first; at < end; ++at) {
             const std::int32_t target = examples_.targets[at];
             if (target == kIgnoredTarget) continue;
-            const std::int32_t predicted = likeliest(logits.subspan(at * symbols.size(), symbols.size()));
+            const std::int32_t predicted = likeliest(logits.subspan(at * symbols.size(), known));
             // A masked token is predicted at its own position, any other at the position before it.
             const std::size_t place = at - first + (fills_in ? 0 : 1);
             example.tokens[place] = symbols[static_cast<std::size_t>(target)];

@@ -58,7 +58,9 @@ Document untrained(Document document) {
     document.trained.reset();
     document.shipped.reset();
     // Listing every symbol as a text of its own, in the order of the ids, reproduces the same ids.
-    if (!document.vocabulary.empty()) document.vocabulary_texts = std::exchange(document.vocabulary, {});
+    std::vector<std::string> words = std::exchange(document.vocabulary, {});
+    while (has_places(words)) words.pop_back();  // an untrained model has the new words in its vocabulary
+    if (!words.empty()) document.vocabulary_texts = std::move(words);
     return document;
 }
 
