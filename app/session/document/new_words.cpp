@@ -1,0 +1,74 @@
+#include "app/session/document/new_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "app/session/states/kept_tokenizer.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/letter_case.hpp"
+
+namespace attn::app {
+namespace {
+
+/// More are counted, so that the sentence stays one line.
+constexpr std::size_t kMostNamed = 3;
+
+/// "“a”, “b” and “c”", or "“a”, “b” and 4 others".
+std::string named_words(std::span<const std::string> words) {
+    const std::size_t named = words.size() <= kMostNamed ? words.size() : kMostNamed - 1;
+    std::string text;
+    for (std::size_t i = 0; i < named; ++i) {
+        if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+        text += fmt::format("“{}”", escaped(words[i]));
+    }
+    return named == words.size() ? text : fmt::format("{} and {} others", text, words.size() - named);
+}
+
+}  // namespace
+
+std::vector<std::string> new_words_of(const Setup& setup) {
+    if (setup.model || !has_places(setup.vocabulary)) return {};
+    return KeptTokenizer().of(setup)->new_words(texts_read(setup));
+}
+
+std::string new_words_sentence(std::span<const std::string> words, std::int64_t places) {
+    if (words.empty()) return "";
+    const bool one = words.size() == 1, all = static_cast<std::int64_t>(words.size()) <= places;
+    const std::string said = fmt::format("{} {} new to this model: it can ", named_words(words), one ? "is" : "are");
+    const std::string kind = ", but it has only read stories of this kind.";
+    if (all) return fmt::format("{}follow {} through the story{}", said, one ? "it" : "them", kind);
+    const std::string& last = words[static_cast<std::size_t>(places) - 1];
+    return fmt::format("{}tell {} new words apart and reads “{}” and those after it as one{}", said, places, escaped(last), kind);
+}
+
+std::string new_words_sentence(const Setup& setup) {
+    const std::vector<std::string> words = new_words_of(setup);
+    const std::int64_t places = std::count_if(setup.vocabulary.begin(), setup.vocabulary.end(), [](const std::string& word) {
+        return has_places({&word, 1});
+    });
+    return new_words_sentence(words, places);
+}
+
+std::vector<Completion> completions(std::string_view typed, std::span<const std::string> known, std::span<const float> chances,
+                                    std::size_t most) {
+    if (!chances.empty() && chances.size() != known.size())
+        throw Error(fmt::format("{} chances for {} words", chances.size(), known.size()));
+    std::vector<Completion> found;
+    const std::string beginning = in_lower_case(typed);
+    for (std::size_t id = 0; id < known.size() && !typed.empty(); ++id) {
+        if (!in_lower_case(known[id]).starts_with(beginning)) continue;
+        Completion& one = found.emplace_back(Completion{static_cast<std::int32_t>(id), known[id]});
+        if (!chances.empty()) one.chance = chances[id];
+    }
+    std::sort(found.begin(), found.end(), [](const Completion& a, const Completion& b) {
+        const auto place = [](const Completion& one) { return std::tuple(-one.chance.value_or(0), in_lower_case(one.word), one.word); };
+        return place(a) < place(b);
+    });
+    found.resize(std::min(found.size(), most));
+    return found;
+}
+
+}  // namespace attn::app
