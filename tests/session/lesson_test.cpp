@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <regex>
 
 #include "app/session/document/presets.hpp"
@@ -203,6 +205,28 @@ TEST(Lessons, TheNameIsDecidedWhereTheLessonSays) {
     for (const auto& [head, change] : heads) names.insert(head);
     EXPECT_EQ(places, (std::set<std::pair<int, std::int64_t>>{{0, 0}, {1, 8}, {2, 23}, {3, 23}}));
     EXPECT_EQ(names, (std::set<std::pair<int, std::int64_t>>{{0, 0}, {1, 2}}));
+}
+
+TEST(Lessons, TheTourNamesTheHeadThatIsMissedMost) {
+    const LessonStep& step = find_lesson("tour")->steps.at(4);
+    EXPECT_EQ(step.look.measure, AnswerMeasure::Probability);
+    Session session(step.document, no_wake);
+    const auto snapshot = session.wait();
+    KnockOutQuestion question;
+    question.place = {0, 16, snapshot->trace->tokens.ids.at(6)};
+    const auto found = session.compute(facet::KnockOut{question}).value;
+    std::map<std::pair<int, std::int64_t>, double> without;
+    for (const PartWorth& part : found->parts) without[{part.stage.layer, part.index}] = part.without;
+    const auto least = std::min_element(without.begin(), without.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    EXPECT_EQ(least->first, (std::pair<int, std::int64_t>(0, 2)));
+    EXPECT_LT(least->second, 0.3);
+    EXPECT_GT(without.at({1, 2}), 0.9);
+    // Without it, the model says Tom.
+    ForwardSettings forward = step.document.forward;
+    forward.edits.push_back({.kind = EditKind::Scale, .at = {Stage::Context, 0}, .head = 2, .value = 0});
+    session.apply({command::SetForward{forward}, ""});
+    const auto broken = session.wait();
+    EXPECT_EQ(caption_text(parse_caption("{most probabilities[0,16,*]}", 0), *broken, session.training()), "Tom");
 }
 
 /// The lesson's numbers are those printed by NumPy.
