@@ -1,0 +1,3554 @@
+"""attnscope: shows the attention of your own code, as it runs.
+
+    import attnscope
+
+    with attnscope.record("run.attn", tokens=["the", "cat", "sat"]):
+        model(x)                                        # any PyTorch code
+
+    run = attnscope.watch(model, "run.attn", every=50)  # in a training loop
+    run.step(loss=loss, lr=lr)                          # after each step
+
+    attnscope.save("run.attn", q=q, k=k, weights=w)     # arrays of any library
+
+`record` notes every operation that runs in its block. When the block ends, it looks for attentions among them: a product whose result
+goes through a softmax into another product. Every tensor between is a stage (q, k, v, scores, scaled, masked, weights, context, ...) and
+is written to a folder, which attnscope shows. Your code, its results and its random numbers stay as they are.
+
+This file has four parts: the graph of what ran; the analysis, which finds attentions in a graph and needs no PyTorch; the recorder, which
+makes a graph of what PyTorch does; and the run, which writes files, with the functions that you call at its end.
+"""
+
+import atexit
+import collections
+import datetime
+import hashlib
+import heapq
+import json
+import linecache
+import math
+import os
+import queue
+import re
+import sys
+import sysconfig
+import threading
+import time
+import warnings
+import weakref
+
+import numpy as np
+
+__all__ = ["record", "save", "watch"]
+__version__ = "1.0"
+
+FORMAT = "attnscope-recording/1"
+MIB = 1 << 20
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# The graph: operations and the values between them
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+# What each operation does to the axes of its input. An operation that is not listed ends a search.
+_CLASSES = {
+    "view": "view _unsafe_view reshape _reshape_alias unsqueeze squeeze flatten unflatten",
+    "permute": "permute transpose t numpy_T mT movedim swapaxes",
+    "same": "clone contiguous _to_copy to detach alias lift_fresh lift_fresh_copy roll flip written copy index_put index_copy "
+            "masked_scatter slice_scatter select_scatter fill zero",
+    "broadcast": "expand repeat",
+    "cut": "slice select narrow split split_with_sizes chunk unbind index index_select gather unfold constant_pad_nd",
+    "join": "cat stack",
+    "elementwise": "add sub rsub mul div neg where masked_fill exp exp2 log tanh sigmoid relu gelu silu clamp clamp_min clamp_max maximum "
+                   "minimum pow sqrt rsqrt abs nan_to_num addcmul addcdiv dropout native_dropout _fused_dropout bernoulli tril triu erf "
+                   "softplus leaky_relu elu hardtanh threshold square reciprocal cos sin",
+    "product": "mm bmm mv dot addmm baddbmm addmv matmul",
+    "softmax": "_softmax _safe_softmax softmax",
+    "log_softmax": "_log_softmax log_softmax",
+    "sum": "sum logsumexp",
+    "max": "max amax",
+    "fused": "_scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_efficient_attention "
+             "_scaled_dot_product_cudnn_attention _scaled_dot_product_fused_attention_overrideable scaled_dot_product_attention "
+             "flex_attention",
+    "layer": "_native_multi_head_attention _transformer_encoder_layer_fwd",
+    "norm": "native_layer_norm _fused_rms_norm native_group_norm native_batch_norm rms_norm",
+    "conv": "convolution _convolution",
+    "embedding": "embedding",
+    "complex": "view_as_complex view_as_real",
+    "factory": "empty zeros ones full arange scalar_tensor empty_like zeros_like ones_like full_like rand randn randint normal "
+               "new_zeros new_ones new_full new_empty eye linspace",
+}
+CLASS_OF = {name: kind for kind, names in _CLASSES.items() for name in names.split()}
+RANDOM = frozenset("bernoulli rand rand_like native_dropout _fused_dropout dropout".split())
+DROPOUT = frozenset("native_dropout _fused_dropout dropout".split())
+ACTIVATION = frozenset("relu gelu silu tanh sigmoid elu leaky_relu softplus hardtanh threshold".split())
+CARRIED = frozenset("view permute same broadcast cut join elementwise".split())
+
+
+class Value:
+    """A tensor at one moment: what made it (None: it came from outside), its shape, and its numbers as long as they may be needed."""
+    __slots__ = ("number", "maker", "shape", "dtype", "parameter", "buffer", "offset", "strides", "active", "users", "data", "hooked",
+                 "grad")
+
+    def __init__(self, number, maker, shape, dtype, parameter=None, data=None):
+        self.number, self.maker, self.shape, self.dtype, self.parameter = number, maker, shape, dtype, parameter
+        self.buffer = self.offset = self.strides = self.grad = None
+        self.active, self.hooked = 0, False
+        self.users, self.data = None, data
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    def held(self):
+        """Are the numbers still there?"""
+        return self.data is not None or (self.buffer is not None and self.buffer.alias is not None)
+
+    def read(self):
+        """The numbers, as a NumPy array (bfloat16 as the bits of int16)."""
+        return self.data if self.data is not None else self.buffer.read(self)
+
+
+class Node:
+    """An operation: name without overload and trailing "_", arguments in order (tensors as values), results, place in the source."""
+    __slots__ = ("number", "op", "args", "kwargs", "results", "where", "call")
+
+    def __init__(self, number, op, args, kwargs, where=None, call=None):
+        self.number, self.op, self.args, self.kwargs, self.where, self.call = number, op, args, kwargs, where, call
+        self.results = []
+
+    @property
+    def kind(self):
+        return CLASS_OF.get(self.op, "other")
+
+    def inputs(self):
+        """All values among the arguments."""
+        found = []
+        for argument in (*self.args, *self.kwargs.values()):
+            if type(argument) is Value:
+                found.append(argument)
+            elif type(argument) is list:
+                found.extend(each for each in argument if type(each) is Value)
+        return found
+
+    def argument(self, place, name, default=None):
+        """An argument that may have been given by place or by name."""
+        return self.args[place] if place < len(self.args) else self.kwargs.get(name, default)
+
+
+class Graph:
+    """What ran, in order. `value` and `add` also write graphs by hand, for tests."""
+
+    def __init__(self):
+        self.nodes, self.count = [], 0
+
+    def value(self, shape, dtype="float32", parameter=None, data=None, maker=None):
+        self.count += 1
+        return Value(self.count, maker, tuple(shape), dtype, parameter, data)
+
+    def add(self, op, args, shape, kwargs=None, dtype="float32", data=None, where=None, call=None):
+        """Appends an operation with one result, or with several if `shape` is a list of shapes; returns the result or results."""
+        self.count += 1
+        node = Node(self.count, op, list(args), kwargs or {}, where, call)
+        self.nodes.append(node)
+        several = isinstance(shape, list)
+        node.results = [self.value(each, dtype, None, data, node) for each in (shape if several else [shape])]
+        return node.results if several else node.results[0]
+
+    def link(self):
+        """Tells each value which operations use it."""
+        for node in self.nodes:
+            for value in (*node.results, *node.inputs()):
+                value.users = []
+        for node in self.nodes:
+            for value in dict.fromkeys(node.inputs()):
+                value.users.append(node)
+
+
+class Call:
+    """One call of a module: which, for the how manyth time, and from which other call."""
+    __slots__ = ("module", "number", "outer", "training", "depth")
+
+    def __init__(self, module, number, outer=None, training=False, depth=0):
+        self.module, self.number, self.outer, self.training, self.depth = module, number, outer, training, depth
+
+    def chain(self):
+        """This call and those around it, innermost first."""
+        call = self
+        while call is not None:
+            yield call
+            call = call.outer
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# Analysis 1: axes, as products of atoms
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+class Atoms:
+    """The axes of one attention. An axis is a list of atoms; an atom has a size of at least 2, so an axis of size 1 is an empty list.
+    Views only split and regroup atoms. An atom that is split, or found to be the same as others, is replaced everywhere: layouts (one
+    list of atoms per axis) are resolved when they are read."""
+
+    def __init__(self):
+        self.sizes, self.parts, self.kin = [], {}, {}
+
+    def new(self, size, of=()):
+        """A new axis of this size; `of` are the atoms that it was cut from or joined of."""
+        if size <= 1:
+            return []
+        self.sizes.append(size)
+        atom = len(self.sizes) - 1
+        if of:
+            self.kin[atom] = list(of)
+        return [atom]
+
+    def axis(self, axis):
+        """An axis in today's atoms."""
+        found = []
+        for atom in axis:
+            found.extend(self.axis(self.parts[atom]) if atom in self.parts else [atom])
+        return found
+
+    def layout(self, layout):
+        return [self.axis(axis) for axis in layout]
+
+    def split(self, atom, first):
+        """Splits an atom into two, the first of the given size."""
+        kin = self.kin.get(atom, ())
+        self.parts[atom] = self.new(first, kin) + self.new(self.sizes[atom] // first, kin)
+        return self.parts[atom]
+
+    def unify(self, one, other):
+        """Makes two axes the same; False if their sizes do not go together."""
+        one, other = self.axis(one), self.axis(other)
+        while one and other:
+            a, b = one[0], other[0]
+            if a == b or self.sizes[a] == self.sizes[b]:
+                if a != b:
+                    self.parts[a] = [b]
+                    self.kin.setdefault(b, self.kin[a]) if a in self.kin else None
+                del one[0], other[0]
+            elif self.sizes[a] % self.sizes[b] == 0:
+                one[:1] = self.split(a, self.sizes[b])
+            elif self.sizes[b] % self.sizes[a] == 0:
+                other[:1] = self.split(b, self.sizes[a])
+            else:
+                return False
+        return not one and not other
+
+    def regroup(self, layout, shape):
+        """The layout after a view to another shape, or None where the view does not respect the atoms (a crossing)."""
+        atoms, result = [atom for axis in layout for atom in self.axis(axis)], []
+        for size in shape:
+            axis = []
+            while size > 1:
+                if not atoms:
+                    return None
+                if size % self.sizes[atoms[0]] == 0:
+                    size //= self.sizes[atoms[0]]
+                    axis.append(atoms.pop(0))
+                elif self.sizes[atoms[0]] % size == 0:
+                    atoms[:1] = self.split(atoms[0], size)
+                else:
+                    return None
+            result.append(axis)
+        return None if atoms else result
+
+    def family(self, atoms):
+        """These atoms, all they were cut from or joined of, and all that was cut from or joined of them."""
+        family = set(self.axis(atoms))
+        kin = [({*self.axis([atom])}, {*self.axis(of)}) for atom, of in self.kin.items()]
+        while True:
+            more = {a for one, other in kin if one & family or other & family for a in one | other} - family
+            if not more:
+                return family
+            family |= more
+
+
+def _order(node, dimensions):
+    """The order of axes that a permutation makes."""
+    order = list(range(dimensions))
+    if node.op == "permute":
+        return [each % dimensions for each in node.args[1]]
+    if node.op in ("t", "numpy_T"):
+        return order[::-1]
+    a, b = (-2, -1) if node.op == "mT" else (node.args[1] % dimensions, node.args[2] % dimensions)
+    order[a], order[b] = order[b], order[a]
+    return order
+
+
+def carry(atoms, node, source, layout, result):
+    """The layout of a result of an operation, from that of one of its inputs; None if the operation does not keep axes."""
+    kind, shape = node.kind, result.shape
+    if kind == "view":
+        return atoms.regroup(layout, shape)
+    if kind == "permute":
+        return [layout[axis] for axis in _order(node, len(layout))]
+    if kind == "cut":
+        return _carry_cut(atoms, node, source, layout, result)
+    if kind == "join":
+        axis = node.argument(1, "dim", 0) % len(shape)
+        if node.op == "stack":
+            return layout[:axis] + [atoms.new(shape[axis])] + layout[axis:]
+        return [atoms.new(shape[i], layout[i]) if i == axis and shape[i] != source.shape[i] else layout[i] for i in range(len(shape))]
+    if kind == "complex":
+        return layout[:-1] if node.op == "view_as_complex" else layout + [atoms.new(2)]
+    if len(layout) > len(shape):
+        return None
+    # Elementwise operations and copies are aligned from the right; what was of size 1 is new.
+    lead = len(shape) - len(layout)
+    carried = [atoms.new(size) for size in shape[:lead]]
+    for axis, size, before in zip(layout, shape[lead:], source.shape):
+        if size == before:
+            carried.append(axis)
+        elif node.op == "repeat":
+            carried.append(atoms.new(size // before) + list(axis))
+        elif before == 1:
+            carried.append(atoms.new(size))
+        else:
+            return None
+    return carried
+
+
+def _carry_cut(atoms, node, source, layout, result):
+    shape = result.shape
+    if node.op in ("select", "unbind"):
+        axis = node.argument(1, "dim", 0) % len(layout)
+        return layout[:axis] + layout[axis + 1:]
+    if node.op == "index_select" and shape != source.shape:
+        axis = node.args[1] % len(layout)
+        repeats = shape[axis] // max(source.shape[axis], 1)
+        if repeats > 1 and _made_by(node.args[2], "repeat_interleave"):
+            return [list(a) + atoms.new(repeats) if i == axis else a for i, a in enumerate(layout)]
+    if len(shape) != len(layout):
+        return None
+    return [axis if size == before else atoms.new(size, axis) for axis, size, before in zip(layout, shape, source.shape)]
+
+
+def carry_back(atoms, node, result, layout, source):
+    """The layout of an input of an operation, from that of its result; None if unknown."""
+    kind, shape = node.kind, source.shape
+    if kind == "view":
+        return atoms.regroup(layout, shape)
+    if kind == "permute":
+        order, found = _order(node, len(layout)), [None] * len(layout)
+        for place, axis in enumerate(order):
+            found[axis] = layout[place]
+        return found
+    if kind == "complex":
+        return layout + [atoms.new(2, layout[-1])] if node.op == "view_as_complex" else layout[:-1]
+    if kind == "cut" and node.op in ("select", "unbind"):
+        axis = node.argument(1, "dim", 0) % len(shape)
+        return layout[:axis] + [atoms.new(shape[axis])] + layout[axis:]
+    if kind == "cut" and node.op == "index_select" and shape != result.shape:
+        axis = node.args[1] % len(layout)
+        repeats = result.shape[axis] // max(shape[axis], 1)
+        if repeats > 1 and _made_by(node.args[2], "repeat_interleave"):
+            halves = atoms.regroup([layout[axis]], [shape[axis], repeats])
+            return halves and [halves[0] if i == axis else a for i, a in enumerate(layout)]
+    if kind == "join" and node.op == "stack":
+        axis = node.argument(1, "dim", 0) % len(layout)
+        return layout[:axis] + layout[axis + 1:]
+    if kind in ("cut", "join"):
+        if len(shape) != len(layout):
+            return None
+        return [axis if size == after else atoms.new(size, axis) for axis, size, after in zip(layout, shape, result.shape)]
+    if len(shape) > len(layout):
+        return None
+    found = []
+    for axis, size, after in zip(layout[len(layout) - len(shape):], shape, result.shape[len(layout) - len(shape):]):
+        if node.op == "repeat" and size not in (1, after):
+            halves = atoms.regroup([axis], [after // size, size])
+            if halves is None:
+                return None
+            axis = halves[1]
+        found.append(axis if size > 1 else [])
+    return found
+
+
+def _made_by(value, *ops):
+    return type(value) is Value and value.maker is not None and value.maker.op in ops
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# Analysis 2: products
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+class Product:
+    """A sum over products: operands, and the layouts of both and of the result, whose atoms say which axes belong together."""
+
+    def __init__(self, node, a, b, bias=None, alpha=1):
+        self.node, self.a, self.b, self.bias, self.alpha, self.result = node, a, b, bias, alpha, node.results[0]
+        self.atoms, self.additive = Atoms(), False
+
+    def arrange(self):
+        """Makes the layouts; False if this is no product of two tensors with axes of their own."""
+        new, a, b = self.atoms.new, self.a.shape, self.b.shape
+        if self.node.op == "sum":  # elementwise product, then a sum over one axis: aligned from the right
+            wide = self.node.args[0].shape
+            axes = [new(size) for size in wide]
+            self.a_layout = [axis if size > 1 else [] for axis, size in zip(axes[len(wide) - len(a):], a)]
+            self.b_layout = [axis if size > 1 else [] for axis, size in zip(axes[len(wide) - len(b):], b)]
+            axis = _one_axis(self.node, len(wide))
+            self.summed = axes[axis]
+            self.out_layout = axes[:axis] + ([[]] if self.node.argument(2, "keepdim", False) else []) + axes[axis + 1:]
+            return True
+        rows, columns = len(a) > 1, len(b) > 1
+        batch = [new(size) for size in np.broadcast_shapes(a[:-2], b[:-2])]
+        i, d, j = new(a[-2]) if rows else None, new(a[-1]), new(b[-1]) if columns else None
+        self.summed = d
+
+        def lead(shape):
+            return [axis if size > 1 else [] for axis, size in zip(batch[len(batch) - len(shape[:-2]):], shape[:-2])]
+
+        self.a_layout = lead(a) + ([i] if rows else []) + [d]
+        self.b_layout = lead(b) + [d] + ([j] if columns else [])
+        self.out_layout = batch + ([i] if rows else []) + ([j] if columns else [])
+        return True
+
+
+def product_of(node):
+    """The product that a node is, or None."""
+    args, kind = node.args, node.kind
+    if kind == "product":
+        if node.op in ("addmm", "baddbmm", "addmv"):
+            bias = args[0] if node.kwargs.get("beta", 1) != 0 else None
+            return Product(node, args[1], args[2], bias, node.kwargs.get("alpha", 1))
+        return Product(node, args[0], args[1])
+    if node.op == "sum" and _made_by(args[0], "mul") and _one_axis(node, len(args[0].shape)) is not None:
+        a, b = args[0].maker.args[:2]
+        if type(a) is Value and type(b) is Value and a.size and b.size and args[0].size > max(a.size, b.size):
+            return Product(node, a, b)
+    return None
+
+
+def _one_axis(node, dimensions):
+    """The only axis that a sum runs over, or None."""
+    axes = node.argument(1, "dim")
+    axes = [axes] if isinstance(axes, int) else axes
+    return axes[0] % dimensions if axes and len(axes) == 1 and dimensions else None
+
+
+def strip(value, kinds=("view", "permute", "same")):
+    """The value that this one is a view or copy of."""
+    while value.maker is not None and value.maker.kind in kinds and value.maker.op != "written" and type(value.maker.args[0]) is Value:
+        value = value.maker.args[0]
+    return value
+
+
+def is_parameter(value):
+    return value.parameter is not None or strip(value).parameter is not None
+
+
+def is_constant(value, depth=12):
+    """Is this a parameter, or made of nothing but parameters, numbers and tensors from outside with two axes (weights without a name)?"""
+    value = strip(value, ("view", "permute", "same", "broadcast"))
+    if value.parameter is not None:
+        return True
+    if value.maker is None:
+        return len(value.shape) <= 2
+    if depth == 0 or value.maker.kind in ("product", "fused", "embedding", "softmax"):
+        return False
+    return all(is_constant(each, depth - 1) for each in value.maker.inputs())
+
+
+def other_operand(node, value):
+    """The second argument of an operation that is not `value`: a value, a number or None."""
+    for argument in node.args[:2]:
+        if argument is not value:
+            return argument
+    return node.kwargs.get("other")
+
+
+def number_of(argument):
+    """A number, or the only element of a value; None if there are several, or if it is not known."""
+    if type(argument) is Value:
+        if argument.size != 1 or not argument.held() or argument.dtype == "bfloat16":
+            return None
+        return float(argument.read().reshape(-1)[0])
+    return None if isinstance(argument, bool) or not isinstance(argument, (int, float)) else argument
+
+
+def factor_of(node, value):
+    """What `mul` or `div` by one number multiplies `value` by; None if the operation is another one."""
+    if node.op not in ("mul", "div") or node.args[0] is not value and node.op == "div":
+        return None
+    other = other_operand(node, value)
+    if other is None or type(other) is Value and other.size != 1:
+        return None
+    number = number_of(other)
+    if number is None:
+        return math.nan
+    return number if node.op == "mul" else (1 / number if number else math.inf)
+
+
+def is_rows(value):
+    """Is this the result of a linear map before it gets its batch axis back?"""
+    return len(value.shape) == 2 and value.maker is not None and value.maker.op in ("mm", "addmm") and linear_of(value) is not None
+
+
+def linear_of(value, depth=6):
+    """(input, parameter names, product node) of the linear map that made a value, or None. Cuts, biases and added maps (LoRA) are seen
+    through; a weight without a name counts too."""
+    value = strip(value, ("view", "permute", "same", "cut"))
+    node = value.maker
+    if node is None or depth == 0:
+        return None
+    if node.kind == "conv":
+        return node.args[0], [each.parameter for each in node.inputs() if each.parameter], node
+    product = product_of(node) if node.kind == "product" else None
+    if product is not None:
+        for weight, given in ((product.b, product.a), (product.a, product.b)):
+            if is_constant(weight) and not is_parameter(given):
+                names = [strip(each).parameter for each in (weight, product.bias) if type(each) is Value]
+                return given, [name for name in names if name], node
+        return None
+    if node.op in ("add", "mul") and type(node.args[0]) is Value:
+        found = [(each, linear_of(each, depth - 1)) for each in node.inputs()]
+        maps = [linear for _, linear in found if linear]
+        if maps and (len(maps) == len(found) or all(linear or is_constant(each) for each, linear in found)):
+            names = [name for each, linear in found for name in (linear[1] if linear else [strip(each).parameter]) if name]
+            return maps[0][0], names, maps[0][2]
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# Analysis 3: from a product through a softmax to the context
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+def sweep(starts, visit, limit=400):
+    """Goes forward in the order of the code: `visit(node)` returns the results from which to go on."""
+    heap, seen = [], set()
+
+    def reach(values):
+        for value in values:
+            for user in value.users or ():
+                if user.number not in seen:
+                    seen.add(user.number)
+                    heapq.heappush(heap, (user.number, user))
+
+    reach(starts)
+    while heap and limit:
+        limit -= 1
+        reach(visit(heapq.heappop(heap)[1]) or ())
+
+
+class Softmax:
+    """A softmax, of the library or by hand: its input before the maximum was subtracted, its result, and the axis it runs over."""
+
+    def __init__(self, node, source, result, axis):
+        self.node, self.source, self.result, self.axis = node, source, result, axis
+
+
+class Walk:
+    """Everything that a product's result leads to before the next product: layouts, and the operation by which each was reached."""
+
+    def __init__(self, product):
+        self.product, self.atoms = product, product.atoms
+        self.layouts = {product.result: product.out_layout}
+        self.came = {}            # value -> (node, the value that it was made of)
+        self.bent = set()         # values behind a gather or a view that crosses axes: a further term, not the main one
+        self.powers = set()       # values behind an exp
+        self.sums, self.logs, self.inverse = {}, set(), set()  # sums of powers (with the axis), their logarithms, their inverses
+        self.shifted = {}         # x - log(sum(exp(x))) -> x
+        self.softmaxes, self.loose = [], []
+        sweep([product.result], self.visit)
+
+    def visit(self, node):
+        known = [value for value in node.inputs() if value in self.layouts]
+        kind = node.kind
+        if not known:
+            return self.divisor(node)
+        value = max(known, key=lambda each: each.number)
+        if kind == "softmax":
+            self.softmaxes.append(Softmax(node, value, node.results[0], node.argument(1, "dim", -1)))
+            return ()
+        if kind == "log_softmax":
+            powers = [user.results[0] for user in node.results[0].users if user.op == "exp"]
+            self.softmaxes += [Softmax(node, value, power, node.argument(1, "dim", -1)) for power in powers]
+            return ()
+        if node.op == "logsumexp":
+            self.logs.add(node.results[0])
+            return node.results
+        product = product_of(node)
+        if product is not None:
+            return self.meet(node, product, value)
+        if node.op == "sum" and value in self.powers and _one_axis(node, len(value.shape)) is not None:
+            self.sums[node.results[0]] = _one_axis(node, len(value.shape))
+            return node.results
+        if self.normalised(node, value):
+            return ()
+        if kind not in CARRIED:
+            return ()
+        return self.carry(node, value)
+
+    def carry(self, node, value):
+        layout = self.layouts[value]
+        for result in node.results:
+            if len(result.shape) == 0 or result.dtype == "bool":
+                continue
+            carried = carry(self.atoms, node, value, layout, result) if layout is not None else None
+            self.layouts[result], self.came[result] = carried, (node, value)
+            if carried is None or value in self.bent or node.op in ("gather", "index"):
+                self.bent.add(result)
+            if node.op in ("exp", "exp2") or value in self.powers:
+                self.powers.add(result)
+        if node.op == "sub" and node.args[0] is value and node.args[1] in self.logs:
+            self.shifted[node.results[0]] = value
+        return node.results
+
+    def divisor(self, node):
+        """Follows a sum of powers to the division by it."""
+        sums = [value for value in node.inputs() if value in self.sums]
+        logs = [value for value in node.inputs() if value in self.logs]
+        if not sums and not logs or node.kind not in CARRIED:
+            return ()
+        result = node.results[0]
+        if node.op == "log" or logs:
+            self.logs.add(result)
+        else:
+            self.sums[result] = self.sums[sums[0]]
+            turned = node.op == "reciprocal" or node.op == "div" and node.args[0] not in sums
+            if turned or node.op == "pow" and node.args[1] == -1 or sums[0] in self.inverse:
+                self.inverse.add(result)
+        return [result]
+
+    def normalised(self, node, value):
+        """Is this the last operation of a softmax by hand?"""
+        if node.op == "exp" and value in self.shifted:
+            self.softmaxes.append(Softmax(node, self.shifted[value], node.results[0], -1))
+            return True
+        other = other_operand(node, value) if node.op in ("div", "mul") else None
+        if value in self.powers and type(other) is Value and other in self.sums and (node.op == "div") == (other not in self.inverse):
+            source = value
+            while source in self.powers:
+                source = self.came[source][1]
+            self.softmaxes.append(Softmax(node, self.before_maximum(source), node.results[0], self.sums[other]))
+            return True
+        return False
+
+    def before_maximum(self, value):
+        """What the maximum was subtracted from."""
+        node, before = self.came.get(value, (None, None))
+        if node is not None and node.op == "sub" and node.args[0] is before and type(node.args[1]) is Value:
+            # A running maximum is a maximum of several.
+            makers = [strip(node.args[1], ("view", "permute", "same", "broadcast", "cut", "elementwise")).maker]
+            if node.args[1].maker is not None:
+                makers += [each.maker for each in node.args[1].maker.inputs()] + [node.args[1].maker]
+            if any(maker is not None and (maker.kind == "max" or maker.op == "maximum") for maker in makers):
+                return before
+        return value
+
+    def meet(self, node, product, value):
+        """At another product: a mixing of heads is passed; one that was not normalised yet is remembered."""
+        if self.layouts[value] is None:
+            return ()
+        mixed = mix(self, product, value)
+        if mixed is not None:
+            self.layouts[product.result], self.came[product.result] = mixed, (node, value)
+            return node.results
+        if value in self.powers:
+            self.loose.append((product, value))
+        return ()
+
+
+def summed_axis(product, value):
+    """The axis of an operand that a product sums, counted from the right (-1 is the last)."""
+    if product.node.op == "sum":
+        wide = product.node.args[0].shape
+        return _one_axis(product.node, len(wide)) - len(wide)
+    return -1 if value is product.a or len(product.b.shape) == 1 else -2
+
+
+def mix(walk, product, value):
+    """The layout behind a product with a square matrix that mixes heads, or None: it sums an axis that q and k share."""
+    matrix = product.b if value is product.a else product.a
+    if product.node.kind != "product" or len(matrix.shape) < 2 or matrix.shape[-1] != matrix.shape[-2] or not is_constant(matrix):
+        return None
+    layout, axis = walk.layouts[value], summed_axis(product, value)
+    shared = {a for x in walk.product.a_layout for a in walk.atoms.axis(x)} & {a for x in walk.product.b_layout for a in walk.atoms.axis(x)}
+    summed = walk.atoms.axis(layout[axis])
+    if not summed or not set(summed) <= shared - set(walk.atoms.axis(walk.product.summed)):
+        return None
+    free = -2 if axis == -1 else -1
+    return layout[:-2] + ([layout[free], layout[axis]] if value is product.a else [layout[axis], layout[free]])
+
+
+class After:
+    """From a softmax (or another value with a known layout) forward to the product with v."""
+
+    def __init__(self, walk, value, layout, free):
+        self.walk, self.atoms, self.free = walk, walk.atoms, free
+        self.layouts, self.came, self.product, self.map = {value: layout}, {}, None, None
+        sweep([value], self.visit)
+
+    def visit(self, node):
+        known = [value for value in node.inputs() if value in self.layouts]
+        if self.product is not None or not known:
+            return ()
+        value = max(known, key=lambda each: each.number)
+        product, layout = product_of(node), self.layouts[value]
+        if product is None and node.kind == "elementwise" and node.op == "mul" and any(
+                product_of(user) is not None for user in node.results[0].users):
+            return self.through_sum(node, value)
+        if product is not None:
+            return self.at_product(node, product, value, layout)
+        if node.kind not in CARRIED and node.kind not in ("softmax",):
+            return ()
+        found = []
+        for result in node.results:
+            carried = carry(self.atoms, node, value, layout, result) if layout is not None and result.dtype != "bool" else None
+            if carried is not None:
+                self.layouts[result], self.came[result] = carried, (node, value)
+                found.append(result)
+        return found
+
+    def through_sum(self, node, value):
+        """An elementwise product whose sum over keys is the context."""
+        for user in node.results[0].users:
+            product = product_of(user)
+            if product is not None and (value is product.a or value is product.b):
+                self.at_product(user, product, value, self.layouts[value])
+        return ()
+
+    def at_product(self, node, product, value, layout):
+        if layout is None or value is not product.a and value is not product.b:
+            return ()
+        mixed = mix(self.walk_like(), product, value)
+        if mixed is not None:
+            self.layouts[product.result], self.came[product.result] = mixed, (node, value)
+            return node.results
+        v = product.b if value is product.a else product.a
+        axis = summed_axis(product, value)
+        summed = set(self.atoms.axis(layout[axis])) if -axis <= len(layout) else set()
+        size = value.shape[axis] if -axis <= len(layout) else 1
+        if is_parameter(v) or size > 1 and not summed & self.atoms.family(self.free):
+            return ()
+        product.atoms = self.atoms
+        product.arrange()
+        mine, theirs = (product.a_layout, product.b_layout) if value is product.a else (product.b_layout, product.a_layout)
+        if all(self.atoms.unify(one, other) for one, other in zip(mine, layout)):
+            self.product, self.map, self.v, self.v_layout, self.summed = product, value, v, theirs, layout[axis]
+        return ()
+
+    def walk_like(self):
+        """What `mix` asks of a walk."""
+        return _MapsOf(self.layouts, self.atoms, self.walk.product)
+
+
+class _MapsOf:
+    def __init__(self, layouts, atoms, product):
+        self.layouts, self.atoms, self.product = layouts, atoms, product
+
+
+def path_to(came, value, start):
+    """The operations from `start` to `value`: (node, before, after), in order."""
+    path = []
+    while value is not start:
+        node, before = came[value]
+        path.append((node, before, value))
+        value = before
+    return path[::-1]
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# Analysis 4: stages
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+class Stage:
+    """A step of an attention: its name and operation, and the values with their layouts (several are joined along keys)."""
+
+    def __init__(self, name, op, letters, parts=(), node=None, inputs=(), have="recorded", **more):
+        self.name, self.op, self.letters, self.parts, self.node = name, op, letters, list(parts), node
+        self.inputs, self.have, self.more = list(inputs), have, more
+
+
+class Attention:
+    """One attention that was found. `roles` says for each letter (B, H, T, S, D, E, C) which atoms it is made of; D is the width of q
+    and k, E that of v where it differs, G the heads of k and v."""
+
+    def __init__(self, atoms, node):
+        self.atoms, self.node, self.stages, self.facts, self.unfollowed = atoms, node, [], [], []
+        self.roles, self.sizes, self.heads, self.repeat, self.scale, self.softmax_over = {}, {}, "known", 1, None, "S"
+        self.kind, self.call, self.group, self.library, self.context, self.concat, self.out = "self", node.call, None, False, None, None, None
+        self.q_linear = self.k_linear = self.v_linear = None
+        self.shared = []
+
+    def add(self, name, *given, **more):
+        """Appends a stage; the second of a name gets ".1"."""
+        names = [stage.name for stage in self.stages]
+        unique, count = name, 0
+        while unique in names:
+            count += 1
+            unique = f"{name}.{count}"
+        self.stages.append(Stage(unique, *given, **more))
+        return self.stages[-1]
+
+    def stage(self, name):
+        return next((stage for stage in self.stages if stage.name == name), None)
+
+    def letters_of(self, axis):
+        """The letters of an axis, as `layout` in the file has them."""
+        found = []
+        for atom in self.atoms.axis(axis):
+            letter = next((letter for letter, atoms in self.roles.items() if atom in atoms), "C")
+            if not found or found[-1] != letter:
+                found.append(letter)
+        return found
+
+    def place(self, layout, letters):
+        """How a tensor of this layout is brought to these axes: (size of each atom, order of atoms to take, shape); None if it has
+        atoms of other axes that cannot be left out."""
+        layout = self.atoms.layout(layout)
+        flat = [atom for axis in layout for atom in axis]
+        order, shape = [], []
+        for letter in letters:
+            if letter == "C":  # channels: everything else, in the order of the code
+                mine = [place for place, atom in enumerate(flat) if not any(atom in self.roles[each] for each in "BT")]
+                order += mine
+                shape.append(math.prod(self.atoms.sizes[flat[place]] for place in mine))
+                continue
+            wanted = self.roles.get("H" if letter == "G" else letter, [])
+            mine = [flat.index(atom) for atom in wanted if atom in flat]
+            if letter in "TSDE":  # atoms that were cut or joined stand for the whole
+                mine = [place for place, atom in enumerate(flat) if atom in wanted]
+            if letter == "G":
+                mine = [place for place in mine if flat[place] not in self.shared]
+            order += mine
+            shape.append(math.prod(self.atoms.sizes[flat[place]] for place in mine))
+        if len(set(order)) != len(order):
+            return None
+        if any(place not in order and flat[place] not in self.shared for place in range(len(flat))):
+            return None
+        return [self.atoms.sizes[atom] for atom in flat], order, shape
+
+
+def arrange(array, place):
+    """An array in canonical axes, as `Attention.place` says. Axes that repeat the same numbers are taken once."""
+    sizes, order, shape = place
+    array = array.reshape(sizes)
+    for axis in range(len(sizes)):
+        if axis not in order:
+            array = array.take([0], axis)
+    array = array.transpose(order + [axis for axis in range(len(sizes)) if axis not in order])
+    return np.ascontiguousarray(array).reshape(shape)
+
+
+class Chain:
+    """Back from an operand of a product: the value before views and factors of one number, and those before a rotation or a norm."""
+
+    def __init__(self, atoms, value, layout, keys=False):
+        self.atoms, self.factors, self.steps, self.shared = atoms, [], [], []
+        self.lines = []
+        value, layout = self.back(value, layout, keys)
+        while True:
+            step = dominator(atoms, value, layout)
+            if step is None or linear_of(value) is not None:
+                break
+            source, source_layout, kind = step
+            self.steps.append((kind, value, layout))
+            value, layout = self.back(source, source_layout, keys, scale=False)
+        self.steps.append((None, value, layout))
+
+    def back(self, value, layout, keys, scale=True):
+        """Through views, copies, repeated heads and factors."""
+        while value.maker is not None and type(value.maker.args[0] if value.maker.args else None) is Value:
+            node = value.maker
+            source = node.args[0]
+            if node.op == "mul" and type(node.args[1]) is Value and node.args[1].size >= source.size > 1 or (
+                    node.op == "mul" and type(node.args[1]) is Value and source.size == 1):
+                source = node.args[1]
+            factor = factor_of(node, source) if scale else None
+            repeats = node.op in ("expand", "repeat") or node.op == "index_select" and _made_by(node.args[2], "repeat_interleave")
+            if node.kind not in ("view", "permute", "same") and factor is None and not repeats or node.op == "written":
+                break
+            if node.kind == "view" and is_rows(source) or source.dtype != value.dtype:
+                break
+            before = carry_back(self.atoms, node, value, layout, source)
+            if before is None:
+                break
+            if repeats:
+                now, then = ({a for axis in self.atoms.layout(each) for a in axis} for each in (layout, before))
+                self.shared += now - then
+            if factor is not None:
+                self.factors.append((node, factor, source, before))
+            value, layout = source, before
+        return value, layout
+
+    @property
+    def value(self):
+        return self.steps[-1][1]
+
+
+def dominator(atoms, value, layout, limit=40):
+    """(source, its layout, "rotate" or "norm"): the nearest earlier value through which everything passes that made this one. None if
+    there is none before the next product, or if the operations between are of no known kind."""
+    if value.maker is None or value.maker.kind not in CARRIED | {"norm", "complex"}:
+        return None
+    layouts, frontier, ops, nodes = {value: layout}, {value}, set(), 0
+    while limit:
+        limit -= 1
+        last = max(frontier, key=lambda each: each.number)
+        if len(frontier) == 1 and last is not value:
+            break
+        frontier.discard(last)
+        node = last.maker
+        if node is None or node.kind in ("product", "fused", "layer", "conv", "embedding", "softmax"):
+            return None
+        ops.add(node.op)
+        nodes += 1
+        for source in node.inputs():
+            if source.size * 2 < value.size and not _of_rows(source, value) or is_parameter(source) or _made_by(strip(source), "cos", "sin"):
+                continue
+            if source.maker is None and source.size < value.size:
+                continue
+            frontier.add(source)
+            if source not in layouts and layouts[last] is not None:
+                found = carry_back(atoms, node, last, layouts[last], source) if source.size >= last.size or node.kind in CARRIED else None
+                if found is not None:
+                    layouts[source] = found
+            layouts.setdefault(source, None) if source not in layouts else None
+        if not frontier:
+            return None
+    source = frontier.pop()
+    if layouts.get(source) is None:
+        return None
+    if ops & {"rsqrt", "native_layer_norm", "_fused_rms_norm", "linalg_vector_norm", "norm", "sqrt", "rms_norm"}:
+        return source, layouts[source], "norm"
+    turned = ops & {"cat", "stack", "neg", "view_as_complex", "roll", "index_put", "copy", "written"}
+    if turned and ops & {"mul", "sub", "add"} or "mul" in ops and "add" in ops:
+        return source, layouts[source], "rotate"
+    return None
+
+
+def _of_rows(source, value):
+    """Can this be a number per row that normalises the row (the result of a mean over the last axis)?"""
+    return len(source.shape) == len(value.shape) and source.shape[:-1] == value.shape[:-1] and source.shape[-1] == 1
+
+
+class Builder:
+    """Makes the stages of one attention from its walks."""
+
+    def __init__(self, graph, walk, softmax, after, others):
+        self.graph, self.walk, self.softmax, self.after, self.others = graph, walk, softmax, after, others
+        self.product, self.atoms = walk.product, walk.atoms
+        self.attention = Attention(self.atoms, self.product.node)
+
+    def build(self):
+        attention, product, after = self.attention, self.product, self.after
+        self.sides()
+        self.q, self.k = (Chain(self.atoms, value, layout, keys) for value, layout, keys in
+                          ((self.q_value, self.q_layout, False), (self.k_value, self.k_layout, True)))
+        self.v = Chain(self.atoms, after.v, after.v_layout, True)
+        self.behind = Behind(self.atoms, after.product)
+        attention.context, attention.concat, attention.out = after.product, self.behind.concat, self.behind.out
+        attention.shared = self.atoms.axis(self.k.shared) + self.atoms.axis(self.v.shared)
+        self.assign_roles()
+        self.describe()
+        self.query_stages()
+        self.map_stages()
+        self.weight_stages()
+        context_stages(attention, after.product.node, [(after.product.result, after.product.out_layout)], self.behind)
+        return attention
+
+    def sides(self):
+        """Which operand is k: the one with the axis that the context sums."""
+        product, atoms, keys = self.product, self.atoms, self.atoms.family(self.after.summed)
+        a, b = ({atom for axis in layout for atom in atoms.axis(axis)} for layout in (product.a_layout, product.b_layout))
+        summed = set(atoms.axis(product.summed))
+        a_free, b_free = a - b - summed, b - a - summed
+        swapped = bool(keys & a_free) if keys else bool(b_free and not a_free)
+        self.q_value, self.q_layout, self.k_value, self.k_layout = product.a, product.a_layout, product.b, product.b_layout
+        if swapped:
+            self.q_value, self.q_layout, self.k_value, self.k_layout = product.b, product.b_layout, product.a, product.a_layout
+        self.free_q, self.free_k = (b_free, a_free) if swapped else (a_free, b_free)
+
+    def assign_roles(self):
+        """Says for each letter which atoms it is made of."""
+        attention, atoms, product, after = self.attention, self.atoms, self.product, self.after
+        resolve = atoms.axis
+        D = atoms.family(product.summed)
+        S = atoms.family([*after.summed, *self.free_k])
+        in_map = [atom for axis in product.out_layout for atom in resolve(axis)]
+        E = [atom for axis in after.v_layout for atom in resolve(axis) if atom not in S and atom not in in_map]
+        E = atoms.family(E) - S - set(in_map)
+        T = atoms.family([atom for atom in resolve(sorted(self.free_q)) if atom not in S]) - S - D
+        batch = [atom for atom in in_map if atom not in T and atom not in S]
+        with_v, with_q = self.standing_with(self.behind.layouts, E), self.standing_with([step[2] for step in self.q.steps], D)
+        heads = [atom for atom in batch if atom in with_v] or [atom for atom in batch if atom in with_q]
+        if not heads:
+            heads = [atom for atom in in_map if atom in T and atom in with_v and atom in with_q]
+        if not heads and batch and self.assumed():
+            attention.heads = "assumed"
+            heads = batch[-1:] if len(batch) > 1 else []
+        T -= set(heads)
+        attention.roles = {"B": [atom for atom in batch if atom not in heads], "H": heads, "T": T, "S": S, "D": D, "E": E}
+        attention.sizes = {"B": self.size(attention.roles["B"]), "H": self.size(heads), "T": self.length(self.q_layout, T),
+                           "S": self.length(self.k_layout, S), "D": self.length(self.q_layout, D),
+                           "E": self.length(after.v_layout, E)}
+        shared = set(attention.shared) & set(heads)
+        attention.shared = list(shared | (set(attention.shared) - set(in_map)))
+        attention.repeat = self.size(shared)
+        k_heads = {atom for axis in self.k_layout for atom in resolve(axis)} & set(heads)
+        attention.sizes["G"] = self.size(k_heads - shared)
+        if not k_heads and heads:
+            attention.repeat = attention.sizes["H"]
+        axis = self.walk.layouts.get(self.softmax.source)
+        if axis is not None and axis[self.softmax.axis]:
+            over = {letter for letter in attention.letters_of(axis[self.softmax.axis])}
+            attention.softmax_over = over.pop() if len(over) == 1 else "".join(sorted(over))
+
+    def assumed(self):
+        """Is there nothing before and nothing after that tells heads from batches?"""
+        return linear_of(self.q.value) is None and self.behind.out is None
+
+    def standing_with(self, layouts, wanted):
+        """The atoms that stand in one axis with the wanted ones."""
+        found = set()
+        for layout in layouts:
+            for axis in self.atoms.layout(layout) if layout is not None else ():
+                if set(axis) & set(wanted):
+                    found |= set(axis) - set(wanted)
+        return found
+
+    def size(self, atoms):
+        return math.prod(self.atoms.sizes[atom] for atom in atoms)
+
+    def length(self, layout, atoms):
+        return self.size([atom for axis in self.atoms.layout(layout) for atom in axis if atom in atoms])
+
+    def describe(self):
+        attention = self.attention
+        attention.q_linear, attention.k_linear, attention.v_linear = (linear_of(chain.value) for chain in (self.q, self.k, self.v))
+        attention.kind = kind_of(self.q.value, self.k_value, attention.sizes)
+        crossing_facts(attention, self.q.steps[-1], self.behind)
+        attention.mixed = False
+
+    def g(self):
+        return "G" if self.attention.sizes["G"] != self.attention.sizes["H"] else "H"
+
+    def query_stages(self):
+        attention, g = self.attention, self.g()
+        e = "E" if attention.sizes["E"] != attention.sizes["D"] else "D"
+        chain_stages(attention, "q", self.q, "BHTD")
+        chain_stages(attention, "k", self.k, f"B{g}SD")
+        chain_stages(attention, "v", self.v, f"B{g}S{'E' if e == 'E' else 'D'}")
+        if e == "D":
+            attention.roles["D"] = attention.roles["D"] | attention.roles["E"]
+
+    def map_stages(self):
+        """From the product to the input of the softmax."""
+        attention, product, walk = self.attention, self.product, self.walk
+        path = path_to(walk.came, self.softmax.source, product.result)
+        before = [(node, factor) for chain in (self.q, self.k) for node, factor, _, _ in chain.factors]
+        if product.alpha != 1:
+            before.append((product.node, product.alpha))
+        scale, here = 1.0, [(product.result, product.out_layout)]
+        last = "scores"
+        op = "additive" if product.additive else "product"
+        bias = product.bias if type(product.bias) is Value and not (product.bias.maker is not None and product.bias.maker.op == "empty") else None
+        if before or bias is not None:
+            attention.add("scores", op, "BHTS", node=product.node, inputs=["q", "k"], have="follows")
+            if before:
+                scale = math.prod(factor for _, factor in before)
+                last = attention.add("scaled", "scale", "BHTS", here if bias is None else (), node=product.node, inputs=[last],
+                                     have="recorded" if bias is None else "follows", by=scale,
+                                     factors=[factor for _, factor in before], on="operands").name
+            if bias is not None:
+                layout = product.out_layout[len(product.out_layout) - len(bias.shape):]
+                layout = [axis if size > 1 else [] for axis, size in zip(layout, bias.shape)]
+                last = attention.add(*mask_or_bias(bias), "BHTS", here, node=product.node, inputs=[last], how="add",
+                                     mask=(bias, layout)).name
+        else:
+            attention.add("scores", op, "BHTS", here, node=product.node, inputs=["q", "k"])
+        maps = Maps(attention, walk.layouts, walk.came, self.others)
+        last = maps.follow(path, last)
+        attention.scale = scale * maps.scale
+        self.last = last
+
+    def weight_stages(self):
+        """From the softmax to the map that meets v."""
+        attention, softmax, after = self.attention, self.softmax, self.after
+        path = [step for step in path_to(after.came, after.map, softmax.result)]
+        steps = [(node, before, result, is_dropout(node, before)) for node, before, result in path]
+        changing = [i for i, (node, before, result, drop) in enumerate(steps) if not drop and changes(node, before, result)]
+        drops = [i for i, step in enumerate(steps) if step[3]]
+        first_drop = drops[0] if drops else len(steps)
+        early = [i for i in changing if i < first_drop]
+        result = (softmax.result, after.layouts[softmax.result])
+        name = "softmax" if early else "weights"
+        extra = {}
+        length = self.length(result[1], attention.roles["S"])
+        if length > attention.sizes["S"]:
+            extra["extra"] = length - attention.sizes["S"]
+            attention.facts.append({"what": "sink"})
+        last = attention.add(name, "softmax", "BHTS", [result], node=softmax.node, inputs=[self.last],
+                             over=attention.softmax_over, **extra).name
+        for i, (node, before, result, drop) in enumerate(steps):
+            if not drop and i not in changing:
+                continue
+            part = [(result, after.layouts[result])]
+            if drop:
+                last = attention.add("dropped", "dropout", "BHTS", part, node=node, inputs=[last], rate=dropout_rate(node)).name
+            else:
+                name = "weights" if early and i == early[-1] else "softmax"
+                what, more = what_changed(node, before, self.after.layouts)
+                last = attention.add(name, what, "BHTS", part, node=node, inputs=[last], **more).name
+        self.attention.last_map = last
+
+
+def changes(node, before, result):
+    """Does an operation change numbers (and not only their place)?"""
+    return node.kind in ("elementwise", "product", "softmax", "log_softmax", "cut", "join") and not (
+        node.kind in ("cut", "join") and before.shape == result.shape) or node.op in ("written", "index_put", "fill", "copy")
+
+
+def what_changed(node, before, layouts):
+    """(operation, further fields) of a step between softmax and context."""
+    if node.kind == "cut":
+        return "cut", {"called": node.op}
+    if node.kind == "product":
+        return "mix", {}
+    if node.kind == "softmax":
+        return "softmax", {}
+    if node.op in ("mul", "masked_fill", "where", "tril", "triu"):
+        other = mask_of(node, before)
+        return "mask", {"called": node.op, **({"mask": (other, aligned(layouts[before], other))} if other is not None else {})}
+    return "given", {"called": node.op}
+
+
+def is_dropout(node, before):
+    """Dropout, of the library or by hand (multiplied by random numbers)."""
+    if node.op in DROPOUT:
+        return True
+    if node.op not in ("mul", "masked_fill", "where", "div"):
+        return False
+    other = mask_of(node, before)
+    while other is not None and other.maker is not None:
+        if other.maker.op in RANDOM:
+            return True
+        other = next((each for each in other.maker.inputs() if each.size == other.size), None) if other.maker.op in (
+            "div", "mul", "lt", "gt", "ge", "le", "_to_copy", "bernoulli", "div_", "rsub", "add", "sub", "floor") else None
+    # The factor 1 / (1 - p) of a dropout that is written in two steps.
+    return node.op in ("div", "mul") and before.maker is not None and type(other_operand(node, before)) is not Value and (
+        before.maker.op in ("mul", "masked_fill") and is_dropout(before.maker, before.maker.args[0]))
+
+
+def dropout_rate(node):
+    """The rate of a dropout; None if it is not known."""
+    if node.op in DROPOUT:
+        rate = node.argument(1, "p")
+        return rate if isinstance(rate, float) else None
+    todo = node.inputs()
+    for _ in range(8):  # the library's own steps: a mask of bernoulli_(1 - p), divided by 1 - p
+        maker = todo.pop().maker if todo else None
+        if maker is not None and maker.op == "bernoulli":
+            keep = maker.argument(1, "p")
+            return round(1 - keep, 12) if isinstance(keep, float) else None
+        todo += maker.inputs() if maker is not None and maker.kind == "elementwise" else []
+    return None
+
+
+def mask_of(node, before):
+    """The mask of masked_fill, where or mul."""
+    others = [each for each in node.inputs() if each is not before]
+    booleans = [each for each in others if each.dtype == "bool"]
+    return (booleans or others or [None])[0]
+
+
+def aligned(layout, other):
+    """The layout of another operand, aligned from the right with that of a map."""
+    shape = other.shape
+    if layout is None or len(shape) > len(layout):
+        return None
+    return [axis if size > 1 else [] for axis, size in zip(layout[len(layout) - len(shape):], shape)]
+
+
+def mask_or_bias(value):
+    """("masked", operation) of a tensor that is added to a map: a mask if it has cells that hide something."""
+    if not value.held() or value.dtype == "bfloat16":
+        return "masked", "bias"
+    cells = value.read()
+    with np.errstate(invalid="ignore"):
+        return "masked", "mask" if cells.size and float(np.nanmin(cells)) <= -1000 else "bias"
+
+
+class Maps:
+    """Names the operations between the product and the softmax, in the order of the code."""
+
+    def __init__(self, attention, layouts, came, others=()):
+        self.attention, self.layouts, self.came, self.others, self.scale, self.pending = attention, layouts, came, others, 1.0, None
+
+    def follow(self, path, last):
+        for node, before, result in path:
+            last = self.step(node, before, result, last)
+        return last
+
+    def step(self, node, before, result, last):
+        attention = self.attention
+        layout = self.layouts[before]
+        part = [(result, self.layouts[result])]
+        factor = factor_of(node, before)
+        if factor is not None or node.op in ("mul", "div") and not self.has_map_axes(node, before):
+            return self.scaled(node, part, factor, last)
+        if node.op == "tanh":
+            self.pending = [stage for stage in attention.stages if stage.name == last and stage.op == "scale"]
+            return attention.add("capped", "cap", "BHTS", part, node=node, inputs=[last]).name
+        if node.op in ("masked_fill", "where", "index_put", "tril", "triu", "written", "fill", "masked_scatter"):
+            return self.masked(node, before, part, layout, last)
+        if node.op in ("add", "sub") and type(other_operand(node, before)) is Value:
+            return self.added(node, before, part, layout, last)
+        if node.kind == "product":
+            return attention.add("mixed", "mix", "BHTS", part, node=node, inputs=[last]).name
+        if node.op == "cat":
+            return attention.add("joined", "join", "BHTS", part, node=node, inputs=[last], called="cat").name
+        if node.kind == "elementwise" and node.op not in ("exp",) and not (node.op == "sub" and before is not node.args[0]):
+            return attention.add("other", "given", "BHTS", part, node=node, inputs=[last], called=node.op).name
+        return last
+
+    def has_map_axes(self, node, before):
+        """Does the other factor differ from query to query or from key to key?"""
+        other = other_operand(node, before)
+        layout = aligned(self.layouts[before], other) if type(other) is Value else None
+        if layout is None:
+            return True
+        atoms = {atom for axis in self.attention.atoms.layout(layout) for atom in axis}
+        return bool(atoms & set(self.attention.roles["T"]) or atoms & set(self.attention.roles["S"]))
+
+    def scaled(self, node, part, factor, last):
+        attention, by = self.attention, factor
+        if self.pending is not None:  # the factor after tanh, and the one before it, belong to the cap
+            cap = attention.stage(last)
+            for stage in self.pending:
+                self.scale = self.scale / stage.more["by"] if stage.more.get("by") else self.scale
+                cap.inputs = stage.inputs
+                attention.stages.remove(stage)
+            cap.parts, cap.more["by"] = part, by
+            self.pending = None
+            return last
+        self.scale = self.scale * by if by is not None else math.nan
+        return attention.add("scaled", "scale", "BHTS", part, node=node, inputs=[last], by=by,
+                             how=node.op, number=number_of(other_operand(node, node.args[0]))).name
+
+    def masked(self, node, before, part, layout, last):
+        mask = mask_of(node, before) if node.op in ("masked_fill", "where", "index_put") else None
+        fill = node.argument(2, "value") if node.op == "masked_fill" else None
+        if node.op == "where":
+            fill = next((number_of(each) for each in node.args[1:3] if each is not before and each is not mask), None)
+        more = {"mask": (mask, aligned(layout, mask))} if mask is not None else {}
+        hides = node.args[1] is not before if node.op == "where" and len(node.args) > 1 else True
+        return self.attention.add("masked", "mask", "BHTS", part, node=node, inputs=[last], how=node.op, fill=number_of(fill),
+                                  true_means="hidden" if hides else "kept", **more).name
+
+    def added(self, node, before, part, layout, last):
+        attention, other = self.attention, other_operand(node, before)
+        for walk in self.others:
+            if other in walk.layouts or before in walk.layouts and before not in self.layouts:
+                term = attention.add("scores", "product", "BHTS", [(other, aligned(layout, other))], node=walk.product.node)
+                return attention.add("masked", "add", "BHTS", part, node=node, inputs=[last, term.name]).name
+        if _made_by(strip(other, ("view", "permute", "same", "broadcast", "cut")), "max", "amax"):
+            return last
+        name, what = mask_or_bias(other)
+        return attention.add(name, what, "BHTS", part, node=node, inputs=[last], how=node.op, mask=(other, aligned(layout, other))).name
+
+
+class Behind:
+    """What follows the context: views that join heads, the concatenation, and the linear map behind it."""
+
+    def __init__(self, atoms, product, starts=None):
+        self.atoms, self.concat, self.out, self.crossing, self.cat = atoms, None, None, None, None
+        self.known = dict(starts) if starts else {product.result: product.out_layout}
+        self.layouts = list(self.known.values())
+        sweep(list(self.known), self.visit, 60)
+
+    def visit(self, node):
+        known = [value for value in node.inputs() if value in self.known]
+        if not known or self.out is not None:
+            return ()
+        value = known[0]
+        product = product_of(node)
+        if product is not None:
+            weight = product.b if value is product.a else product.a
+            if node.kind == "product" and is_constant(weight) and (value is product.a or value is product.b):
+                self.concat = (value, self.known[value])
+                self.out = self.linear(node, product, value)
+            return ()
+        dead = node.kind == "elementwise" and any(each is not value and not is_constant(each) and each.dtype != "bool"
+                                                  and each.maker is not None and each.maker.op not in RANDOM for each in node.inputs())
+        if node.kind not in CARRIED or node.op == "written" or dead and node.op in ("add", "sub"):
+            return ()
+        found = []
+        for result in node.results:
+            layout = self.known[value]
+            carried = carry(self.atoms, node, value, layout, result) if layout is not None else None
+            if layout is not None and carried is None and node.kind == "view":
+                self.crossing = node
+            if node.op == "cat":
+                self.cat = node
+            self.known[result] = carried
+            self.layouts.append(carried)
+            found.append(result)
+        return found
+
+    def linear(self, node, product, value):
+        """(value, layout, node, parameters) of the output: the product, or the bias that is added to it."""
+        weight = product.b if value is product.a else product.a
+        names = [strip(each).parameter for each in (weight, product.bias) if type(each) is Value]
+        result, layout, last = product.result, self.known[value], node
+        if layout is not None:
+            if len(weight.shape) == 2 and product.node.op != "bmm":
+                layout = layout[:-1] + [self.atoms.new(result.shape[-1])]
+            else:
+                layout = layout[:-1] + [self.atoms.new(result.shape[-1])] if value is product.a and len(layout) == len(result.shape) else None
+        result, layout, last = self.with_bias(result, layout, node, names)
+        return result, layout, last, [name for name in names if name]
+
+
+    def with_bias(self, result, layout, node, names):
+        """Through the view that gives the batch axis back, and the addition of a bias."""
+        for kinds in (("view",), ("add",), ("view",)):
+            users = [user for user in result.users if (user.kind if kinds[0] == "view" else user.op) in kinds]
+            if not users or kinds[0] == "view" and not len(result.shape) == 2:
+                continue
+            user = users[0]
+            if kinds[0] == "add":
+                other = other_operand(user, result)
+                if type(other) is not Value or not is_parameter(other):
+                    continue
+                names.append(strip(other).parameter)
+                node = user
+            layout = carry(self.atoms, user, result, layout, user.results[0]) if layout is not None else None
+            result = user.results[0]
+        return result, layout, node
+
+
+def chain_stages(attention, name, chain, letters):
+    """q, q_normed, q_rotated: from the linear map to the product, in the order of the code."""
+    suffix = {"rotate": "_rotated", "norm": "_normed", None: ""}
+    inputs = []
+    for index, (_, value, layout) in enumerate(reversed(chain.steps)):
+        kind = chain.steps[len(chain.steps) - 1 - index][0]
+        node = value.maker
+        linear = linear_of(value) if kind is None else None
+        op = {"rotate": "rotate", "norm": "norm", None: "linear" if linear else "given"}[kind]
+        more = {"parameters": linear[1], "source": linear[0]} if linear else {}
+        stage = attention.add(name + suffix[kind], op, letters, [(value, layout)], node=linear[2] if linear else node, inputs=inputs, **more)
+        if kind is None and node is None:
+            stage.more["called"] = "given"
+        inputs = [stage.name]
+
+
+def context_stages(attention, node, parts, behind):
+    e = "E" if attention.sizes["E"] != attention.sizes["D"] else "D"
+    attention.add("context", "product", "BHT" + e, parts, node=node, inputs=[attention.last_map, "v"])
+    if behind.out is None:
+        return
+    value, layout, last, names = behind.out
+    concat, concat_layout = behind.concat
+    attention.add("concat", "concat", "BTC", [(concat, concat_layout)], node=concat.maker or node, inputs=["context"])
+    attention.add("attention_out", "linear", "BTC", [(value, layout)], node=last, inputs=["concat"], parameters=names)
+
+
+def kind_of(q, k, sizes):
+    """"self" if q and k come from one tensor, "cross" if from two; by lengths where that is not known."""
+    def sources(value):
+        found, todo, steps = set(), [value], 0
+        while todo and steps < 60:
+            steps += 1
+            value = strip(todo.pop(), ("view", "permute", "same", "cut"))
+            linear = linear_of(value)
+            if linear is not None:
+                found.add(strip(linear[0]).number)
+            elif value.maker is None:
+                found.add(value.number)
+            elif value.maker.kind not in ("product", "embedding", "softmax"):
+                todo += [each for each in value.maker.inputs() if not is_parameter(each)]
+        return found
+    mine, theirs = sources(q), sources(k)
+    if mine & theirs:
+        return "self"
+    known = linear_of(q) is not None and linear_of(k) is not None
+    return "cross" if known or sizes["T"] != sizes["S"] else "self"
+
+
+def crossing_facts(attention, q_step, behind):
+    """Heads that were split or joined without a transpose: positions stand in the axis of channels."""
+    roles, atoms = attention.roles, attention.atoms
+    _, value, layout = q_step
+    if linear_of(value) is not None and layout is not None and any(
+            set(axis) & set(roles["D"]) and set(axis) & set(roles["T"]) for axis in atoms.layout(layout)):
+        attention.facts.append({"what": "heads_split_without_transpose"})
+    after = [axis for layout in behind.layouts if layout is not None for axis in atoms.layout(layout)]
+    if behind.crossing is not None or any(set(axis) & set(roles["E"]) and set(axis) & set(roles["T"]) for axis in after):
+        attention.facts.append({"what": "heads_joined_without_transpose"})
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# Analysis 5: other ways: additive scores, keys in blocks, fused kernels
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+def additive_product(node):
+    """Additive scores: a sum over channels, weighted by one vector, of a function of q + k. q and k are the operands of the addition."""
+    product = product_of(node)
+    if product is None:
+        return None
+    vector = product.b
+    if product.node.op == "sum":
+        product.a, vector = (product.a, product.b) if product.a.size > product.b.size else (product.b, product.a)
+    if vector.size != max(vector.shape[:1] + vector.shape[-1:], default=0) or vector.size < 2 or not (is_parameter(vector) or is_constant(vector)):
+        return None
+    value, steps = product.a, 0
+    while value.maker is not None and steps < 6 and (value.maker.kind in ("view", "same") or value.maker.op in ACTIVATION):
+        value, steps = value.maker.args[0], steps + 1
+    add = value.maker
+    if add is None or add.op != "add" or not all(type(each) is Value for each in add.args[:2]):
+        return None
+    for _ in range(2):  # a bias may have been added last
+        parts = [each for each in add.args[:2] if not is_parameter(each)]
+        if len(parts) == 1 and _made_by(strip(parts[0]), "add"):
+            add = strip(parts[0]).maker
+    a, b = add.args[:2]
+    if type(b) is not Value or add.results[0].size <= max(a.size, b.size):
+        return None
+    found = Product(node, a, b)
+    found.additive = True
+    wide = add.results[0].shape
+    axes = [found.atoms.new(size) for size in wide]
+    found.a_layout = [axis if size > 1 else [] for axis, size in zip(axes[len(wide) - len(a.shape):], a.shape)]
+    found.b_layout = [axis if size > 1 else [] for axis, size in zip(axes[len(wide) - len(b.shape):], b.shape)]
+    found.summed = axes[-1]
+    found.out_layout = found.atoms.regroup(axes[:-1], found.result.shape)
+    return found if found.out_layout is not None else None
+
+
+def block_attentions(graph, walks):
+    """Keys in blocks with a running maximum: products whose powers meet v first and are divided by their common sum last."""
+    groups = {}
+    for walk in walks:
+        for product, power in walk.loose:
+            value = power
+            while value in walk.powers:
+                node, value = walk.came[value]
+            after = After(walk, power, walk.layouts[power], free_atoms(walk))
+            if after.product is None or after.map is not power:
+                continue
+            final = final_division(walk, after)
+            if final is not None:
+                softmax = Softmax(node, walk.before_maximum(value), power, summed_axis(product, power))
+                groups.setdefault(final[0], []).append((walk, softmax, after, final))
+    found = []
+    for division, blocks in groups.items():
+        parts = [Builder(graph, walk, softmax, after, ()).build() for walk, softmax, after, _ in blocks]
+        found.append(join_blocks(parts, division, blocks))
+    return found
+
+
+def free_atoms(walk):
+    """The atoms of a map that only one of both operands has: those of queries and of keys."""
+    product, atoms = walk.product, walk.atoms
+    a, b = ({atom for axis in layout for atom in atoms.axis(axis)} for layout in (product.a_layout, product.b_layout))
+    return [atom for atom in (a ^ b) if atom not in atoms.axis(product.summed)]
+
+
+def final_division(walk, after):
+    """(node, value, layout) of the division of a sum of blocks by the sum of all powers, or None."""
+    layouts, found = {after.product.result: after.product.out_layout}, []
+
+    def visit(node):
+        known = [value for value in node.inputs() if value in layouts]
+        if found or not known or node.kind not in ("elementwise", "view", "permute", "same"):
+            return ()
+        value = max(known, key=lambda each: each.number)
+        result = node.results[0]
+        carried = carry(walk.atoms, node, value, layouts[value], result) if layouts[value] is not None else None
+        other = other_operand(node, value) if node.op in ("div", "mul") else None
+        if type(other) is Value and other in walk.sums and (node.op == "div") == (other not in walk.inverse):
+            if result.size == value.size and not (node.op == "mul"and other not in walk.inverse):
+                found.append((node, result, carried))
+        layouts[result] = carried
+        return [result]
+
+    sweep([after.product.result], visit)
+    return found[0] if found else None
+
+
+def join_blocks(parts, division, blocks):
+    """One attention of several blocks: keys, values and maps side by side."""
+    main = parts[0]
+    keep = [stage for stage in main.stages if stage.name not in ("softmax", "weights", "dropped", "context", "concat", "attention_out")]
+    for stage in keep:
+        if "S" in stage.letters:
+            others = [(each, each.stage(stage.name)) for each in parts[1:]]
+            if all(other is not None for _, other in others):
+                stage.owners = [main] + [each for each, _ in others]
+                stage.parts = [stage.parts[0]] + [other.parts[0] for _, other in others] if stage.parts else []
+            if len(parts) > 1:
+                stage.more.pop("mask", None)
+    main.sizes["S"] = sum(part.sizes["S"] for part in parts)
+    main.stages = keep
+    main.blocks = len(parts)
+    main.add("weights", "softmax", "BHTS", node=division, inputs=[keep[-1].name], have="follows", over="S")
+    main.last_map = "weights"
+    _, value, layout = blocks[0][3]
+    behind = Behind(main.atoms, None, {value: layout})
+    main.concat, main.out = behind.concat, behind.out
+    context_stages(main, division, [(value, layout)], behind)
+    return main
+
+
+class _Fused:
+    """Arguments of a fused kernel by name, whatever its order."""
+    ORDERS = {
+        "_scaled_dot_product_flash_attention_for_cpu": "dropout_p is_causal",
+        "_scaled_dot_product_flash_attention": "dropout_p is_causal return_debug_mask",
+        "_scaled_dot_product_efficient_attention": "attn_bias compute_log_sumexp dropout_p is_causal",
+        "_scaled_dot_product_cudnn_attention": "attn_bias compute_log_sumexp dropout_p is_causal",
+        "_scaled_dot_product_fused_attention_overrideable": "attn_bias dropout_p is_causal",
+        "scaled_dot_product_attention": "attn_mask dropout_p is_causal",
+        "flex_attention": "score_mod block_mask scale enable_gqa",
+    }
+
+    def __init__(self, node):
+        given = dict(zip(self.ORDERS[node.op].split(), node.args[3:]), **node.kwargs)
+        self.mask = next((given[name] for name in ("attn_mask", "attn_bias") if type(given.get(name)) is Value), None)
+        self.causal, self.dropout = bool(given.get("is_causal")), given.get("dropout_p") or 0.0
+        self.scale, self.given = given.get("scale"), given
+
+
+def fused_attention(graph, node):
+    """An attention whose scores and weights stay inside a kernel: they follow from q, k, v and the mask."""
+    q, k, v = node.args[:3]
+    result, atoms, fused = node.results[0], Atoms(), _Fused(node)
+    if not all(type(each) is Value and len(each.shape) >= 2 for each in (q, k, v)):
+        return None
+    attention = Attention(atoms, node)
+    lead, (t, d), (s, e) = q.shape[:-2], q.shape[-2:], v.shape[-2:]
+    batch = [atoms.new(size) for size in lead]
+    T, S, D, E = atoms.new(t), atoms.new(s), atoms.new(d), atoms.new(e)
+    rank, heads = len(lead), batch[-1] if len(lead) > 1 else []
+    attention.repeat = q.shape[-3] // max(k.shape[-3], 1) if rank > 1 else 1
+    groups = heads
+    if attention.repeat > 1:
+        groups = atoms.new(k.shape[-3])
+        halves = atoms.regroup([heads], [k.shape[-3], attention.repeat])
+        atoms.unify(groups, halves[0])
+        groups = halves[0]
+
+    def lead_of(value):
+        return [groups if value is not q and i == rank - 1 and rank > 1 else axis if size > 1 else []
+                for i, (axis, size) in enumerate(zip(batch, value.shape[:-2]))]
+
+    layouts = [lead_of(q) + [T, D], lead_of(k) + [S, D], lead_of(v) + [S, E]]
+    out_layout = batch + [T, E]
+    product = Product(node, q, k)
+    product.out_layout, product.result, product.atoms = out_layout, result, atoms
+    chains = [Chain(atoms, value, layout, value is not q) for value, layout in zip((q, k, v), layouts)]
+    behind = Behind(atoms, product)
+    attention.shared = atoms.axis(chains[1].shared) + atoms.axis(chains[2].shared)
+    H = atoms.axis(heads)
+    E_set = atoms.family(E) - atoms.family(D)
+    attention.roles = {"B": [a for axis in (batch[:-1] if rank > 1 else batch) for a in atoms.axis(axis)], "H": H, "T": atoms.family(T),
+                       "S": atoms.family(S), "D": atoms.family(D), "E": E_set}
+    size = math.prod(q.shape[:-3]) if rank > 1 else math.prod(lead)
+    shared = set(attention.shared) & set(H)
+    repeat = math.prod(atoms.sizes[a] for a in shared)
+    attention.repeat *= repeat
+    if attention.repeat > 1 and not shared:
+        attention.shared = atoms.axis(halves[1]) + list(attention.shared)
+    attention.sizes = {"B": size, "H": q.shape[-3] if rank > 1 else 1, "T": t, "S": s, "D": d, "E": e}
+    attention.sizes["G"] = attention.sizes["H"] // attention.repeat
+    attention.q_linear, attention.k_linear, attention.v_linear = (linear_of(chain.value) for chain in chains)
+    attention.kind = kind_of(chains[0].value, k, attention.sizes)
+    attention.context, attention.concat, attention.out = product, behind.concat, behind.out
+    crossing_facts(attention, chains[0].steps[-1], behind)
+    g, wide = "G" if attention.sizes["G"] != attention.sizes["H"] else "H", "E" if e != d else "D"
+    for name, chain, letters in zip("qkv", chains, ("BHTD", f"B{g}SD", f"B{g}S{wide}")):
+        for _, factor, _, _ in chain.factors:
+            attention.facts.append({"what": "factor_before_kernel", "stage": name, "by": factor})
+        if chain.factors:  # the kernel gets what was multiplied, so that is what is shown
+            chain.steps = [(None, *dict(zip("qkv", zip((q, k, v), layouts)))[name])]
+        chain_stages(attention, name, chain, letters)
+    if wide == "D":
+        attention.roles["D"] = attention.roles["D"] | attention.roles["E"]
+    follow_stages(attention, node, fused.scale or 1 / math.sqrt(d or 1), fused.mask, fused.causal,
+                  aligned(batch + [T, S], fused.mask) if fused.mask is not None else None, fused.dropout)
+    context_stages(attention, node, [(result, out_layout)], behind)
+    if node.op == "flex_attention":
+        for name in ("score_mod", "block_mask"):
+            attention.unfollowed.append({"what": f"flex_attention: {name}", "do": "give the scores to attnscope.save"})
+            for stage in attention.stages:
+                if stage.have == "follows":
+                    stage.have, stage.more["reason"] = "no", f"{name} of flex_attention cannot be followed"
+    return attention
+
+
+def follow_stages(attention, node, scale, mask=None, causal=False, layout=None, dropout=0.0):
+    """The stages inside a kernel, which follow."""
+    attention.scale = scale
+    attention.add("scores", "product", "BHTS", node=node, inputs=["q", "k"], have="follows")
+    last = attention.add("scaled", "scale", "BHTS", node=node, inputs=["scores"], have="follows", by=scale).name
+    if causal:
+        last = attention.add("masked", "mask", "BHTS", node=node, inputs=[last], have="follows", causal=True).name
+    if mask is not None:
+        last = attention.add(*mask_or_bias(mask), "BHTS", node=node, inputs=[last], have="follows", how="add", mask=(mask, layout)).name
+    last = attention.add("weights", "softmax", "BHTS", node=node, inputs=[last], have="follows", over="S").name
+    if dropout:
+        last = attention.add("dropped", "dropout", "BHTS", node=node, inputs=[last], have="no", rate=dropout,
+                             reason="the kernel draws its own random numbers").name
+    attention.last_map = last
+
+
+def layer_attention(graph, node):
+    """PyTorch's fast path, where one kernel is a whole attention or encoder layer: what lies between follows from its parameters."""
+    whole = node.op == "_transformer_encoder_layer_fwd"
+    x, width, heads = node.args[0], node.args[1 if whole else 3], node.args[2 if whole else 4]
+    names = ["qkv_weight", "qkv_bias", "proj_weight", "proj_bias"]
+    weights = [strip(each).parameter if type(each) is Value else None for each in node.args[3 if whole else 5:][:4]]
+    given = dict(zip(names, weights))
+    attention, result = Attention(Atoms(), node), node.results[0]
+    if len(x.shape) != 3:
+        return None
+    batch, length = x.shape[:2]
+    s = x.shape[1] if whole else node.args[1].shape[1]
+    d = width // heads
+    atoms = attention.atoms
+    B, T, C, S, H = (atoms.new(size) for size in (batch, length, width, s, heads))
+    attention.roles = {"B": B, "H": H, "T": set(T), "S": set(S), "D": set(), "E": set()}
+    attention.sizes = {"B": batch, "H": heads, "G": heads, "T": length, "S": s, "D": d, "E": d}
+    attention.kind = "self" if whole or node.args[0] is node.args[1] else "cross"
+    attention.softmax_over = "S"
+    attention.q_linear = attention.k_linear = attention.v_linear = (x, [n for n in weights[:2] if n], node)
+    sources = [x] * 3 if whole else node.args[:3]
+    norm_first = whole and bool(node.args[8])
+    for name, source, letters in zip("qkv", sources, ("BHTD", "BHSD", "BHSD")):
+        attention.add(name, "linear", letters, node=node, have="follows", parameters=[n for n in weights[:2] if n], rows=name,
+                      source=None if norm_first else source)
+    place = 18 if whole else 9
+    mask = node.argument(place, "mask")
+    kind = node.argument(place + 1 if whole else 12, "mask_type")
+    layout = None
+    if type(mask) is Value:
+        layout = {2: [B, T], 4: [B, H, T, S]}.get(len(mask.shape)) if len(mask.shape) != 2 or mask.shape != (length, s) or kind == 1 else [T, S]
+        layout = [axis if size > 1 else [] for axis, size in zip(layout, mask.shape)] if layout else None
+        if kind == 1 and layout:
+            layout = [B, S]
+    follow_stages(attention, node, 1 / math.sqrt(d))
+    if type(mask) is Value:
+        attention.stages.pop()
+        last = attention.add("masked", "mask", "BHTS", node=node, inputs=["scaled"], have="follows", how="fill", fill=-math.inf,
+                             true_means="hidden", mask=(mask, layout)).name
+        attention.add("weights", "softmax", "BHTS", node=node, inputs=[last], have="follows", over="S")
+    if not whole and len(node.results) > 1 and len(node.results[1].shape) == 4:
+        stage = attention.stage("weights")
+        stage.parts, stage.have = [(node.results[1], [B, H, T, S])], "recorded"
+    attention.add("context", "product", "BHTD", node=node, inputs=["weights", "v"], have="follows")
+    attention.add("concat", "concat", "BTC", node=node, inputs=["context"], have="follows")
+    out = attention.add("attention_out", "linear", "BTC", node=node, inputs=["concat"], parameters=[n for n in weights[2:] if n],
+                        have="follows")
+    if not whole:
+        out.parts, out.have = [(result, [B, T, C])], "recorded"
+    else:
+        attention.layer_result, attention.layer_source = (result, [B, T, C]), x
+        attention.norm_first = norm_first
+        attention.layer_parameters = [strip(each).parameter for each in node.args[10:18] if type(each) is Value]
+    return attention
+
+
+def find_attentions(graph):
+    """All attentions of a graph, in the order of the code."""
+    graph.link()
+    found, walks, by_softmax = [], [], {}
+    for node in graph.nodes:
+        if node.kind == "fused":
+            attention = fused_attention(graph, node)
+        elif node.kind == "layer":
+            attention = layer_attention(graph, node)
+        else:
+            attention = None
+            walk = walk_from(node)
+            if walk is not None:
+                walks.append(walk)
+                for softmax in walk.softmaxes:
+                    by_softmax.setdefault(softmax.node, []).append((walk, softmax))
+        if attention is not None:
+            found.append(attention)
+    for candidates in by_softmax.values():
+        attention = build_from(graph, candidates)
+        if attention is not None:
+            found.append(attention)
+    found += block_attentions(graph, walks)
+    return sorted(found, key=lambda each: each.node.number)
+
+
+def walk_from(node):
+    """The walk from a node, if it is a product that may be the scores of an attention."""
+    product = product_of(node)
+    if product is None:
+        return None
+    if is_parameter(product.a) or is_parameter(product.b) or product.a.size == product.b.size == 1:
+        product = additive_product(node)
+        return Walk(product) if product is not None else None
+    additive = additive_product(node)
+    if additive is not None:
+        return Walk(additive)
+    product = product_of(node)
+    try:
+        return Walk(product) if product.arrange() else None
+    except ValueError:  # shapes that do not go together, in a graph that was written by hand
+        return None
+
+
+def build_from(graph, candidates):
+    """The attention of one softmax, from all products that lead to it; None if nothing follows."""
+    straight = [(walk, softmax) for walk, softmax in candidates if softmax.source not in walk.bent]
+    for walk, softmax in straight:
+        layout = walk.layouts.get(softmax.source)
+        if layout is None or softmax.result.shape != softmax.source.shape and len(softmax.result.shape) != len(layout):
+            continue
+        after = After(walk, softmax.result, layout, free_atoms(walk))
+        if after.product is not None:
+            others = [other for other, _ in candidates if other is not walk]
+            return Builder(graph, walk, softmax, after, others).build()
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# Analysis 6: what stands around the attentions, and their names
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+class Names:
+    """Paths of modules, and names of parameters, of the modules that ran."""
+
+    def __init__(self):
+        self.modules, self.parameters, self.classes, self.owners = {}, {}, {}, {}  # id -> path; name -> tensor; path -> class, id
+        self.layers = {}
+
+    def path(self, call):
+        return self.modules.get(id(call.module), "") if call is not None else ""
+
+    def layer_of(self, path):
+        """The outermost module on a path that has siblings of its class, and its number; ("", -1) if there is none."""
+        if path not in self.layers:
+            self.layers[path] = self.find_layer(path.split(".") if path else [])
+        return self.layers[path]
+
+    def find_layer(self, parts):
+        for length in range(1, len(parts) + 1):
+            here, parent = ".".join(parts[:length]), ".".join(parts[:length - 1])
+            if parts[length - 1].isdigit():
+                return here, int(parts[length - 1])
+            mine = self.classes.get(here)
+            siblings = [each for each, kind in self.classes.items() if kind == mine and each.rpartition(".")[0] == parent]
+            if mine is not None and len(siblings) > 1 and mine not in ("Linear", "LayerNorm", "Dropout", "Embedding"):
+                return here, siblings.index(here)
+        return "", -1
+
+
+def clean(name):
+    """A name as the file may have it."""
+    name = re.sub(r"[^\w.#<>:+-]", "_", name).replace("..", "_").strip("/") or "attention"
+    return name[:200]
+
+
+def name_attentions(attentions, names):
+    """Gives names (module path, or function and line), calls and layers."""
+    seen, calls, in_call = set(), {}, {}
+    for attention in attentions:
+        path, call = names.path(attention.call), attention.call
+        if call is not None and not path:
+            path = type(call.module).__name__
+        if not path and attention.q_linear is not None and attention.q_linear[1]:
+            path = attention.q_linear[1][0].rpartition(".")[0].rpartition(".")[0]
+        where = Place(attention.node.where)
+        name = clean(path or where.function or where.line or "attention")
+        attention.layer_name, attention.layer = names.layer_of(path)
+        number = call.number if call is not None else None
+        if number is None:
+            number = calls[name] = calls.get(name, 0) + 1
+        calls[name] = max(calls.get(name, 0), number)
+        index = in_call[name, number] = in_call.get((name, number), -1) + 1
+        unique = name + (f"#{number}" if number > 1 else "") + (f".{index}" if index else "")
+        while unique in seen:
+            unique += "+"
+        seen.add(unique)
+        attention.base, attention.name, attention.number = name, unique, number
+    for attention in attentions:
+        attention.calls = calls[attention.base]
+
+
+class Place:
+    """A line of the source."""
+
+    def __init__(self, where):
+        self.file = self.function = self.line = None
+        self.row, self.library = 0, False
+        if where is None:
+            return
+        if isinstance(where, str):
+            self.line = where
+            return
+        code, instruction, self.library = where
+        self.file, self.row = code.co_filename, _row(code, instruction)
+        self.function = None if code.co_name in ("<module>", "<lambda>") or code.co_name.startswith("<") else code.co_name
+        self.line = f"{short_file(self.file)}:{self.row}"
+
+
+_rows = {}
+
+
+def _row(code, instruction):
+    """The line of an instruction."""
+    key = (code, instruction)
+    if key not in _rows:
+        if hasattr(code, "co_lines"):
+            rows = [row for start, end, row in code.co_lines() if start <= instruction < end and row is not None]
+        else:
+            import dis
+            rows = [row for start, row in dis.findlinestarts(code) if start <= instruction][-1:]
+        _rows[key] = rows[0] if rows else code.co_firstlineno
+    return _rows[key]
+
+
+def short_file(name):
+    """A file's name without its folder; a notebook's cell is called so."""
+    if "ipykernel" in name or name.startswith("<ipython"):
+        return "cell " + (re.findall(r"\d+", name) or ["?"])[-1]
+    return os.path.basename(name)
+
+
+class Around:
+    """Linear maps, norms, residual additions, feed-forward, embeddings, logits and loss of the layers that hold the attentions."""
+
+    def __init__(self, graph, attentions, names):
+        self.graph, self.attentions, self.names = graph, attentions, names
+        self.entries, self.named, self.counts, self.used = [], {}, {}, set()
+        for attention in attentions:
+            for stage in attention.stages:
+                for value, _ in stage.parts:
+                    self.named.setdefault(value, (attention, stage))
+        self.inside = {value for value in self.named}
+
+    def find(self):
+        """The entries, in the order of the code."""
+        self.attention_nodes = sorted(attention.node.number for attention in self.attentions)
+        self.linears, self.residuals = {}, set()
+        for node in self.graph.nodes:
+            self.visit(node)
+        self.last_linear_is_logits()
+        return self.entries
+
+    def visit(self, node):
+        if not node.results or node.results[0] in self.inside:
+            return
+        result = node.results[0]
+        if node.kind == "embedding":
+            summed = any(user.op == "add" for user in result.users or ())
+            name = "embedding" if not summed else "position_embedding" if "token_embedding" in self.counts else "token_embedding"
+            self.entry(name, "embedding", node, result, parameters=self.parameters(node))
+        elif node.kind == "norm" or self.is_rms(node):
+            self.entry("norm", "norm", node, result, inputs=[self.norm_input(node)], parameters=self.norm_parameters(node))
+        elif node.kind in ("product", "conv") and linear_of(result) is not None and linear_of(result)[2] is node:
+            self.linear(node, result)
+        elif node.op in ACTIVATION and self.behind_linear(node.args[0]):
+            self.entry("ffn_activation", "activation", node, result, inputs=[node.args[0]], called=node.op)
+        elif node.op == "add" and all(type(each) is Value for each in node.args[:2]):
+            self.addition(node, result)
+        elif node.op in ("nll_loss_forward", "mse_loss", "binary_cross_entropy_with_logits", "nll_loss2d_forward"):
+            self.entry("loss", "given", node, result, inputs=node.inputs()[:1], called=node.op)
+
+    def layer(self, node):
+        for call in node.call.chain() if node.call is not None else ():
+            layer, _ = self.names.layer_of(self.names.path(call))
+            if layer:
+                return layer
+        return ""
+
+    def entry(self, name, op, node, result, inputs=(), parameters=(), **more):
+        layer = self.layer(node)
+        if name == "norm":
+            name = self.norm_name(layer)
+        prefix = layer + "/" if layer else ""
+        count = self.counts[prefix + name] = self.counts.get(prefix + name, -1) + 1
+        full = prefix + name + (f".{count}" if count else "")
+        self.entries.append({"name": full, "op": op, "node": node, "value": result, "inputs": list(inputs),
+                             "parameters": [each for each in parameters if each], **more})
+        self.named[result] = (None, full)
+        return full
+
+    def norm_name(self, layer):
+        prefix = layer + "/" if layer else ""
+        if not layer and self.attention_nodes and self.counts.get("residuals", 0):
+            return "final_norm"
+        for name in ("norm_1", "norm_2"):
+            if prefix + name not in self.counts:
+                return name
+        return "norm"
+
+    def parameters(self, node):
+        return [strip(each).parameter for each in node.inputs()]
+
+    def linear(self, node, result):
+        source, parameters, _ = linear_of(result)
+        users = [user for user in result.users or () if user.op == "add"]
+        for user in users:  # the bias, where it is an operation of its own
+            other = other_operand(user, result)
+            if type(other) is Value and is_parameter(other):
+                parameters, result = parameters + [strip(other).parameter], user.results[0]
+        if result in self.inside:
+            return
+        view = next((user for user in result.users or () if user.kind == "view"), None) if is_rows(result) else None
+        if view is not None:
+            result = view.results[0]
+        if result in self.inside:
+            return
+        name = "ffn_out" if self.behind_activation(source) else "ffn_hidden" if self.before_activation(result) else "linear"
+        self.entry(name, "linear", node, result, inputs=[source], parameters=parameters)
+
+    def behind_linear(self, value):
+        return type(value) is Value and linear_of(value) is not None
+
+    def behind_activation(self, value):
+        value = strip(value, ("view", "permute", "same"))
+        for _ in range(3):
+            if value.maker is None:
+                return False
+            if value.maker.op in ACTIVATION:
+                return True
+            if value.maker.op in ("mul", *DROPOUT):  # a gate, or dropout
+                sources = value.maker.inputs()
+                if any(_made_by(strip(each), *ACTIVATION) for each in sources):
+                    return True
+                value = sources[0]
+            value = strip(value, ("view", "permute", "same"))
+        return False
+
+    def before_activation(self, value):
+        for _ in range(3):
+            users = value.users or ()
+            if any(user.op in ACTIVATION or user.op == "mul" for user in users):
+                return True
+            value = next((user.results[0] for user in users if user.kind in ("view", "same", "cut")), None)
+            if value is None:
+                return False
+        return False
+
+    def addition(self, node, result):
+        """A residual: one operand is an ancestor of the other."""
+        a, b = node.args[:2]
+        if a.shape != b.shape or is_parameter(a) or is_parameter(b):
+            if _made_by(strip(a), "embedding") or _made_by(strip(b), "embedding"):
+                self.entry("embedding", "add", node, result, inputs=[a, b])
+            return
+        if _made_by(strip(a), "embedding") and _made_by(strip(b), "embedding"):
+            self.entry("embedding", "add", node, result, inputs=[a, b])
+            return
+        early, late = (a, b) if a.number < b.number else (b, a)
+        if descends(late, early):
+            number = 2 if any(entry["op"] == "linear" and descends(late, entry["value"], early) for entry in self.entries[-6:]
+                              if entry["name"].rpartition("/")[2].startswith("ffn_out")) else 1
+            self.counts["residuals"] = 1
+            self.entry(f"residual_{number}", "add", node, result, inputs=[a, b])
+
+    def is_rms(self, node):
+        """x * rsqrt(mean(x^2) + eps), or that times a parameter."""
+        if node.op != "mul" or not all(type(each) is Value for each in node.args[:2]):
+            return False
+        a, b = node.args[:2]
+        weight = next((each for each in (a, b) if is_parameter(each)), None)
+        other = b if weight is a else a
+        return weight is not None and self.is_rms_core(strip(other))
+
+    def is_rms_core(self, value):
+        return value.maker is not None and value.maker.op == "mul" and any(
+            _made_by(strip(each), "rsqrt") for each in value.maker.inputs())
+
+    def norm_input(self, node):
+        if node.kind == "norm":
+            return node.args[0]
+        core = next(strip(each) for each in node.args[:2] if not is_parameter(each))
+        return next(each for each in core.maker.inputs() if not _made_by(strip(each), "rsqrt"))
+
+    def norm_parameters(self, node):
+        return [strip(each).parameter for each in node.inputs() if is_parameter(each)]
+
+    def last_linear_is_logits(self):
+        """The last linear map gives logits if its width is that of an embedding, or if its result enters a loss."""
+        linears = [entry for entry in self.entries if entry["op"] == "linear" and "/" not in entry["name"]]
+        if not linears:
+            return
+        last = linears[-1]
+        widths = {entry["node"].args[0].shape[0] for entry in self.entries if entry["op"] == "embedding"}
+        value = last["value"]
+        losses = any(descends(entry["value"], value) for entry in self.entries if entry["name"].startswith("loss"))
+        if value.shape and value.shape[-1] in widths or losses:
+            last["name"] = "logits"
+            self.named[value] = (None, "logits")
+
+    def name_of(self, value, attention=None):
+        """The stage that a value is, seen through views, copies and dropout; None if it is none."""
+        for _ in range(12):
+            if value in self.named:
+                owner, stage = self.named[value]
+                if owner is None:
+                    return stage
+                return stage.name if owner is attention else f"{owner.name}/{stage.name}"
+            if value.maker is None or value.maker.kind not in ("view", "permute", "same", "cut") and value.maker.op not in DROPOUT and (
+                    value.maker.kind != "norm"):
+                return None
+            value = value.maker.args[0]
+        return None
+
+
+def descends(late, early, stop=None, limit=300):
+    """Is one value made of another?"""
+    todo, seen = [late], set()
+    while todo and limit:
+        limit -= 1
+        value = todo.pop()
+        if value is early:
+            return True
+        if value is stop or value.maker is None or value.number in seen or value.number < early.number:
+            continue
+        seen.add(value.number)
+        todo += value.maker.inputs()
+    return False
+
+
+def group_attentions(attentions):
+    """Attentions whose contexts meet in one `cat`: heads in a list, or chunks of queries."""
+    groups = {}
+    for attention in attentions:
+        if attention.context is None:
+            continue
+        value = attention.context.result if attention.stage("context") is None else attention.stage("context").parts[0][0]
+        for _ in range(6):
+            users = value.users or []
+            user = next((each for each in users if each.op in ("cat", "stack")), None)
+            if user is not None:
+                groups.setdefault(user, []).append(attention)
+                break
+            value = next((each.results[0] for each in users if each.kind in ("view", "permute", "same")), None)
+            if value is None:
+                break
+    for index, (node, members) in enumerate(groups.items()):
+        if len(members) > 1:
+            along = node.argument(1, "dim", 0) % len(node.results[0].shape)
+            letters = members[0].letters_of(_context_axis(members[0], node, along))
+            by = "T" if letters == ["T"] else "H"
+            for member in members:
+                member.group, member.group_by = f"group {index + 1}", by
+
+
+def _context_axis(attention, node, along):
+    """The axis of the context that a `cat` joins."""
+    value, layout = attention.stage("context").parts[0]
+    if layout is None:
+        return []
+    for _ in range(6):
+        if value in node.inputs():
+            return layout[along] if node.op == "cat" else []
+        user = next((each for each in value.users if each.kind in ("view", "permute", "same")), None)
+        if user is None:
+            return []
+        layout = carry(attention.atoms, user, value, layout, user.results[0])
+        if layout is None:
+            return []
+        value = user.results[0]
+    return []
+
+
+def unused_parameters(graph, names):
+    """Names of parameters whose module, or the module around it, ran, but which no operation used."""
+    used = {strip(value).parameter or value.parameter for node in graph.nodes for value in node.inputs()}
+    ran = {names.modules.get(id(call.module)) for node in graph.nodes if node.call is not None for call in node.call.chain()}
+    found = []
+    for name in names.parameters:
+        owner = name.rpartition(".")[0]
+        if name not in used and (owner in ran or owner.rpartition(".")[0] in ran and owner):
+            found.append(name)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# The recorder: makes a graph of what PyTorch does
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+_OVERWRITES = frozenset("copy fill zero normal uniform random exponential".split())
+_SIMPLE = (int, float, bool, str, type(None))
+_SKIPPED = frozenset("is_same_size _local_scalar_dense equal _has_compatible_shallow_copy_type set_data size stride numel dim "
+                     "is_nonzero item sym_size sym_stride sym_numel".split())
+
+
+class Buffer:
+    """A storage between two writes. `alias` holds its numbers while they may be needed; it is a tensor of our own over the storage."""
+    __slots__ = ("key", "bytes", "values", "alias", "kept", "outside", "version", "last", "before")
+
+    def __init__(self, key, size, outside):
+        self.key, self.bytes, self.outside = key, size, outside
+        self.values, self.alias, self.kept, self.version, self.last, self.before = {}, None, False, None, None, None
+
+    def tensor(self, value):
+        """The tensor that a value of this storage is."""
+        alias = self.alias
+        if str(alias.dtype)[6:] != value.dtype:
+            raise ValueError("a view with another dtype")
+        return alias.as_strided(value.shape, value.strides, value.offset)
+
+    def read(self, value):
+        return to_numpy(self.tensor(value))
+
+    def whole(self):
+        """The storage from its beginning to its end, as a flat tensor."""
+        return self.alias.as_strided((self.bytes // self.alias.element_size(),), (1,), 0)
+
+    def rescue(self):
+        """Copies the numbers before they are written over."""
+        self.alias = self.whole().clone()
+
+
+def to_numpy(tensor):
+    """A tensor's numbers; bfloat16 as bits, because NumPy does not have it."""
+    import torch
+    tensor = tensor.detach().cpu()
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.contiguous().view(torch.int16)
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
+    return tensor.numpy()
+
+
+class Fact:
+    """What is known of an operation: name, class, which arguments it writes, how it is called."""
+    __slots__ = ("function", "op", "kind", "writes", "outs", "composite", "call", "skip", "foreign")
+
+
+class Recorder:
+    """Notes what runs in this thread while it is on. Only `note` and what it calls run once per operation."""
+
+    def __init__(self, limit, roots=(), gradients=False, waiting=None):
+        import torch
+        self.torch, self.limit, self.gradients, self.waiting = torch, limit, gradients, waiting or (lambda: 0)
+        self.tensor, self.plain = torch.Tensor, {torch.Tensor, torch.nn.Parameter, getattr(torch.nn, "Buffer", torch.nn.Parameter)}
+        self.plain = {each for each in self.plain if isinstance(each, type)}
+        self.storage = torch.Tensor.untyped_storage if hasattr(torch.Tensor, "untyped_storage") else torch.Tensor._storage
+        self.task = getattr(torch._C, "_current_graph_task_id", None)
+        self.facts, self.names, self.roots, self.parameters, self.given = {}, Names(), [], {}, list(roots)
+        self.thread, self.process, self.on, self.failed = threading.get_ident(), os.getpid(), False, None
+        self.hooks, self.unfollowed, self.path_of_frame = [], {}, {}
+        self.dtypes, self.renamed = {}, {}
+        self.mode = _mode_class()(self)
+        self.clear()
+        for root in roots:
+            self.register(root)
+
+    def clear(self):
+        """Forgets everything of the last step."""
+        self.release()
+        self.graph, self.buffers, self.weak, self.others = Graph(), {}, [], {}
+        self.stack, self.counts, self.root_seen = [], {}, set()
+        self.window, self.window_bytes, self.kept_bytes, self.lost, self.full, self.parameter_bytes = collections.deque(), 0, 0, False, 0, 0
+        self.parameters_lost = False
+
+    def release(self):
+        """Lets go of storages and hooks of tensors."""
+        for weak in getattr(self, "weak", ()):
+            self.torch.UntypedStorage._free_weak_ref(weak)
+        self.weak = []
+        for hook in getattr(self, "tensor_hooks", ()):
+            hook.remove()
+        self.tensor_hooks = []
+
+    # --- on and off
+
+    def start(self):
+        from torch.nn.modules import module
+        self.thread, self.on = threading.get_ident(), True
+        self.hooks = [module.register_module_forward_pre_hook(self.enter_module)]
+        try:
+            self.hooks.append(module.register_module_forward_hook(self.leave_module, always_call=True))
+            self.tracks_errors = True
+        except TypeError:  # PyTorch before 2.1 does not call it when a module raises
+            self.hooks.append(module.register_module_forward_hook(self.leave_module))
+            self.tracks_errors = False
+        self.mode.__enter__()
+
+    def stop(self):
+        self.on = False
+        for hook in self.hooks:
+            hook.remove()
+        self.hooks = []
+        if os.getpid() == self.process and threading.get_ident() == self.thread:
+            _leave(self.mode)
+        self.stack = []
+
+    # --- modules
+
+    def register(self, root):
+        """Learns the names of a module's parts. A larger module takes over the names that its parts were given before."""
+        if any(root is each for each in self.roots):
+            return
+        names, kind = self.names, type(root).__name__
+        mine = {id(parameter) for parameter in root.parameters()}
+        taken = {name for name, owner in names.parameters.items() if id(owner) not in mine}
+        paths = {path for path, _ in root.named_modules()}
+        prefix, count = "", 1
+        while any(prefix + name in taken for name, _ in root.named_parameters()) or any(
+                (prefix + path).rstrip(".") in names.classes and names.owners[(prefix + path).rstrip(".")] not in map(id, root.modules())
+                for path in paths):
+            prefix, count = f"{kind}." if count == 1 else f"{kind}{count}.", count + 1
+        self.roots.append(root)
+        for path, module in root.named_modules():
+            full = (prefix + path).rstrip(".")
+            names.modules[id(module)], names.owners[full] = full, id(module)
+            names.classes[full] = type(module).__name__
+        for name, parameter in root.named_parameters():
+            old = self.parameters.get(id(parameter))
+            if old is not None:
+                names.parameters.pop(old, None)
+                self.renamed[old] = prefix + name
+            self.parameters[id(parameter)] = prefix + name
+            names.parameters[prefix + name] = parameter
+
+    def enter_module(self, module, _):
+        try:
+            if not self.on or os.getpid() != self.process:
+                return
+            if threading.get_ident() != self.thread:
+                if self.thread_is_new(module):
+                    self.cannot_follow(f"thread {threading.current_thread().name}: {type(module).__name__}", self.where(),
+                                       "call attnscope.record in that thread")
+                return
+            if self.in_backward():
+                return
+            depth = 0
+            if not self.tracks_errors:
+                frame = sys._getframe(1)
+                while frame is not None:
+                    depth, frame = depth + 1, frame.f_back
+                while self.stack and self.stack[-1].depth >= depth:
+                    self.stack.pop()
+            if not self.stack:
+                if id(module) not in self.names.modules:
+                    self.register(module)
+                if type(module).__name__ == "OptimizedModule":
+                    self.cannot_follow("compiled code", self.where(), "record without torch.compile")
+            number = self.counts[id(module)] = self.counts.get(id(module), 0) + 1
+            self.stack.append(Call(module, number, self.stack[-1] if self.stack else None, module.training, depth))
+        except Exception:
+            self.fail()
+
+    def leave_module(self, module, *_):
+        if self.stack and self.on and threading.get_ident() == self.thread and any(call.module is module for call in self.stack):
+            if self.in_backward():
+                return
+            while self.stack.pop().module is not module:
+                pass
+
+    def thread_is_new(self, module):
+        frame = sys._getframe(2)
+        while frame is not None:  # only the outermost module of a thread is worth naming
+            if frame.f_code.co_name in ("_call_impl", "_wrapped_call_impl") and frame.f_locals.get("self") is not module:
+                return False
+            frame = frame.f_back
+        return True
+
+    # --- one operation
+
+    def dispatch(self, function, args, kwargs):
+        if not self.on or (self.task() != -1 if self.task is not None else self.in_backward()):
+            return function(*args, **kwargs)
+        fact = self.facts.get(id(function)) or self.learn(function)
+        if fact.skip:
+            return fact.call(*args, **kwargs)
+        if fact.composite and self.all_plain(args):
+            with self.mode:
+                result = function.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        noted = None
+        try:
+            noted = self.before(fact, args, kwargs)
+        except Exception:
+            self.fail()
+        result = fact.call(*args, **kwargs)
+        if noted is not None:
+            try:
+                self.after(fact, noted, args, kwargs, result)
+            except Exception:
+                self.fail()
+        return result
+
+    def in_backward(self):
+        """Does the engine of autograd run? What it computes, and what a checkpoint computes again, is not recorded."""
+        if self.task is not None:
+            return self.task() != -1
+        frame, outermost = sys._getframe(1), not self.stack
+        while frame is not None:  # PyTorch before 2: its own files stand between us and the user's code
+            code = frame.f_code
+            if code.co_name in ("backward", "grad") and code.co_filename.endswith(os.path.join("torch", "autograd", "__init__.py")):
+                return True
+            if not outermost and _kind_of_code(code) == 2:
+                return False
+            frame = frame.f_back
+        return False
+
+    def learn(self, function):
+        """Looks an operation up, once."""
+        fact = self.facts[id(function)] = Fact()
+        fact.function, fact.call, fact.composite, fact.foreign = function, function, False, False
+        schema = getattr(function, "_schema", None)
+        if schema is None:  # a higher-order operator
+            fact.op = getattr(function, "__name__", str(function)).strip("_") if not hasattr(function, "name") else str(function.name())
+            fact.op = "flex_attention" if "flex_attention" in fact.op and "backward" not in fact.op else fact.op
+            fact.kind, fact.writes, fact.outs, fact.skip = CLASS_OF.get(fact.op, "other"), (), (), False
+            return fact
+        space, _, name = schema.name.partition("::")
+        fact.op = name[:-1] if name.endswith("_") and not name.endswith("__") else name
+        fact.kind, fact.skip = CLASS_OF.get(fact.op, "other"), fact.op in _SKIPPED
+        fact.foreign = space not in ("aten", "prim", "prims", "profiler", "c10d", "_c10d_functional", "inductor")
+        if fact.foreign and space == "mkldnn" or space == "quantized":
+            fact.foreign = False
+        writes = [(place, argument.name) for place, argument in enumerate(schema.arguments)
+                  if argument.alias_info is not None and argument.alias_info.is_write]
+        outs = [argument.name for argument in schema.arguments if getattr(argument, "is_out", False) or argument.kwarg_only]
+        fact.writes = tuple(place for place, name in writes if name not in outs)
+        fact.outs = tuple(name for _, name in writes if name in outs)
+        if type(function).__name__ == "OpOverload":
+            fact.call = getattr(function, "_op", function)
+            fact.composite = fact.op not in ("_to_copy", "to") and _is_composite(self.torch, function)
+        return fact
+
+    def all_plain(self, args):
+        for each in args:
+            if isinstance(each, (list, tuple)):
+                if not self.all_plain(each):
+                    return False
+            elif isinstance(each, self.tensor) and (type(each) not in self.plain or each.is_nested or each.layout is not self.torch.strided):
+                return False
+        return True
+
+    def before(self, fact, args, kwargs):
+        """The arguments as values; what is about to be written over is copied."""
+        tensor, value_of = self.tensor, self.value_of
+        noted = []
+        for each in args:
+            if isinstance(each, tensor):
+                noted.append(value_of(each))
+            elif type(each) in _SIMPLE:
+                noted.append(each)
+            elif isinstance(each, (list, tuple)):
+                noted.append([value_of(item) if isinstance(item, tensor) else item if type(item) in _SIMPLE else None for item in each])
+            else:
+                noted.append(type(each).__name__)
+        named = {name: value_of(each) if isinstance(each, tensor) else each if type(each) in _SIMPLE else type(each).__name__
+                 for name, each in kwargs.items() if name not in fact.outs}
+        if fact.writes or fact.outs:
+            written = [args[place] for place in fact.writes if place < len(args)] + [kwargs.get(name) for name in fact.outs]
+            self.about_to_write(written)
+        return noted, named
+
+    def about_to_write(self, written):
+        for each in written:
+            if isinstance(each, (list, tuple)):
+                self.about_to_write(each)
+            elif isinstance(each, self.tensor) and type(each) in self.plain:
+                buffer = self.buffers.get(self.storage(each)._cdata)
+                if buffer is not None and buffer.alias is not None:
+                    buffer.rescue()
+
+    def after(self, fact, noted, args, kwargs, result):
+        """Makes the node, and decides what is held."""
+        args_noted, named = noted
+        pairs = list(zip(args_noted, args))
+        results = result if isinstance(result, (list, tuple)) else (result,)
+        graph = self.graph
+        graph.count += 1
+        node = Node(graph.count, fact.op, args_noted, named, self.where(), self.stack[-1] if self.stack else None)
+        if fact.writes or fact.outs:
+            self.was_written([args[place] for place in fact.writes if place < len(args)] + [kwargs.get(name) for name in fact.outs])
+            if fact.op in _OVERWRITES and node.args:
+                node.args = node.args[1:] if fact.op == "copy" else [None] + node.args[1:]
+            elif fact.op.startswith("_foreach") or fact.op.startswith("_fused_"):
+                return
+        new = False
+        for each in results:
+            if isinstance(each, self.tensor):
+                value = self.result_of(node, each)
+                new = new or value.maker is node
+                node.results.append(value)
+        if not new:
+            return
+        graph.nodes.append(node)
+        self.hold(fact, node, pairs, results)
+        if fact.foreign:
+            self.cannot_follow(f"operation {fact.function}", node.where, "its result is recorded, but not how it came about")
+        elif fact.op == "flex_attention" and getattr(args[3] if len(args) > 3 else None, "__name__", "") not in ("", "_identity"):
+            self.cannot_follow("flex_attention: score_mod", node.where, "give the scores to attnscope.save")
+
+    # --- identity
+
+    def value_of(self, tensor):
+        """The value that a tensor is."""
+        if type(tensor) not in self.plain:
+            return self.odd_value(tensor)
+        try:
+            storage = self.storage(tensor)
+        except Exception:  # nested, sparse and others have none
+            return self.odd_value(tensor)
+        if tensor.layout is not self.torch.strided or tensor.is_nested:
+            return self.odd_value(tensor)
+        key = storage._cdata
+        buffer = self.buffers.get(key)
+        if buffer is None:
+            buffer = self.new_buffer(storage, key, True)
+        shape, strides, offset, dtype = tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype
+        value = buffer.values.get((offset, shape, strides, dtype))
+        if value is None:
+            value = self.unseen(buffer, tensor, (offset, shape, strides, dtype))
+        if self.gradients and not value.hooked and tensor.requires_grad:
+            self.hook(value, tensor)
+        return value
+
+    def new_buffer(self, storage, key, outside):
+        buffer = self.buffers[key] = Buffer(key, storage.nbytes(), outside)
+        self.weak.append(storage._weak_ref())  # while this exists, no other storage gets the same address
+        return buffer
+
+    def new_value(self, maker, tensor, key, buffer):
+        graph = self.graph
+        graph.count += 1
+        dtype = self.dtypes.get(key[3])
+        if dtype is None:
+            dtype = self.dtypes[key[3]] = str(key[3])[6:]
+        value = Value(graph.count, maker, key[1], dtype)
+        value.buffer, value.offset, value.strides = buffer, key[0], key[2]
+        buffer.values[key] = value
+        return value
+
+    def unseen(self, buffer, tensor, key):
+        """A tensor that no operation made before our eyes: from outside, another view of a known storage, or what a write left."""
+        name = self.parameters.get(id(tensor))
+        if name is None and isinstance(tensor, self.torch.nn.Parameter):
+            name = self.name_by_frames(tensor)
+        if buffer.last is not None:
+            return self.left_by_write(buffer, tensor, key)
+        if buffer.values:
+            base = next(reversed(buffer.values.values()))
+            value = self.derived(buffer, tensor, key, "same_storage", [base])
+            value.parameter = name if name is not None else base.parameter
+            value.active = base.active
+            return value
+        value = self.new_value(None, tensor, key, buffer)
+        value.parameter = name
+        return value
+
+    def left_by_write(self, buffer, tensor, key):
+        old, part = buffer.before.get(key), buffer.last
+        if old is not None and part.size == old.size and tensor.is_contiguous() and _contiguous(part):
+            value = self.derived(buffer, tensor, key, "view", [part])
+        elif old is not None:
+            value = self.derived(buffer, tensor, key, "written", [old, part])
+            value.parameter = old.parameter
+        else:
+            value = self.derived(buffer, tensor, key, "same_storage", [part])
+        value.active = part.active or old is not None and old.active
+        return value
+
+    def derived(self, buffer, tensor, key, op, args):
+        node = Node(self.graph.count + 1, op, args, {}, args[-1].maker.where if args[-1].maker else None, self.stack[-1] if self.stack else None)
+        self.graph.count += 1
+        value = self.new_value(node, tensor, key, buffer)
+        node.results = [value]
+        self.graph.nodes.append(node)
+        return value
+
+    def was_written(self, written):
+        """A new generation of the storages that were written."""
+        for each in written:
+            if isinstance(each, (list, tuple)):
+                self.was_written(each)
+            elif isinstance(each, self.tensor) and type(each) in self.plain:
+                storage = self.storage(each)
+                old = self.buffers.get(storage._cdata)
+                if old is None:
+                    self.new_buffer(storage, storage._cdata, False)
+                    continue
+                new = self.buffers[old.key] = Buffer(old.key, storage.nbytes(), old.outside)
+                new.before = old.values or old.before or {}
+                key = (each.storage_offset(), each.shape, each.stride(), each.dtype)
+                before = old.values.get(key)
+                if before is not None and before.parameter is not None:
+                    self.new_value(before.maker, each, key, new).parameter = before.parameter
+                    new.before = None
+
+    def result_of(self, node, tensor):
+        """The value that a result is: new, or that of an argument which it shares its storage with."""
+        if type(tensor) not in self.plain or tensor.layout is not self.torch.strided or tensor.is_nested:
+            return self.odd_value(tensor, node)
+        storage = self.storage(tensor)
+        identity = storage._cdata
+        key = (tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype)
+        buffer = self.buffers.get(identity)
+        if buffer is None:
+            buffer = self.new_buffer(storage, identity, False)
+        else:
+            value = buffer.values.get(key)
+            if value is not None:
+                return value
+        value = self.new_value(node, tensor, key, buffer)
+        if buffer.before is not None and buffer.last is None:
+            buffer.last = value
+        first = node.args[0] if node.args else None
+        if type(first) is Value and first.buffer is buffer and first.parameter is not None:
+            value.parameter = first.parameter
+        return value
+
+    def odd_value(self, tensor, node=None):
+        """A value of a tensor without a storage of its own (nested, sparse, a subclass): known by its object."""
+        reference, value = self.others.get(id(tensor), (None, None))
+        if reference is not None and reference() is tensor:
+            return value
+        try:
+            shape, dtype = tuple(tensor.shape), str(tensor.dtype)[6:]
+        except Exception:
+            shape, dtype = (), "nested"
+        if type(tensor) in self.plain and tensor.is_nested:
+            shape = self.padded_shape(tensor)
+        self.graph.count += 1
+        value = Value(self.graph.count, node, shape, dtype, self.parameters.get(id(tensor)))
+        if type(tensor) in self.plain and tensor.is_nested and tensor.layout is self.torch.strided:
+            value.buffer = Nested(tensor.detach())
+        self.others[id(tensor)] = (weakref.ref(tensor), value)
+        return value
+
+    def padded_shape(self, tensor):
+        try:
+            rows = [row.shape for row in tensor.detach().unbind()]
+            return (len(rows), *(max(sizes) for sizes in zip(*rows)))
+        except Exception:
+            return ()
+
+    def name_by_frames(self, parameter):
+        """The name of a parameter whose module was not called as one (`attn.forward(x)`): modules are found in the frames."""
+        frame, found = sys._getframe(1), None
+        while frame is not None:
+            if _kind_of_code(frame.f_code) == 2:
+                owner = frame.f_locals.get("self")
+                if isinstance(owner, self.torch.nn.Module) and any(each is parameter for each in owner.parameters()):
+                    found = owner
+            frame = frame.f_back
+        if found is not None:
+            self.register(found)
+        return self.parameters.get(id(parameter), "")
+
+    # --- what is held
+
+    def hold(self, fact, node, pairs, results):
+        """Holds what can be a stage: operands and results of products without parameters, and what is made of them until the next
+        product. Everything else waits in a window, from which the oldest is let go. `active` is 2 for what comes from such a product,
+        1 for a linear map of it."""
+        kind = fact.kind
+        pairs = [pair for pair in pairs if type(pair[0]) is Value]
+        for value, tensor in pairs:
+            if value.parameter is not None:
+                self.keep_parameter(value, tensor)
+        if kind == "product":
+            self.hold_product(fact, node, pairs, results)
+            return
+        if kind in ("fused", "layer"):
+            for value, tensor in pairs:
+                self.keep(value, tensor)
+                self.keep_sources(value)
+            self.keep_results(node, results, 2)
+            return
+        level = max([value.active for value in node.inputs()], default=0)
+        if level == 2 and kind != "embedding":
+            for value, tensor in pairs:
+                if not value.active and len(pairs) > 1:
+                    self.keep(value, tensor)
+            self.keep_results(node, results, 2)
+        elif level == 1 and kind in ("view", "same"):
+            self.keep_results(node, results, 1)
+        elif level == 1 and fact.op == "add" and any(value.parameter is not None for value, _ in pairs):
+            self.keep_results(node, results, 0, True)
+        elif fact.op == "mul" and len(pairs) == 2 and node.results[0].size > max(value.size for value, _ in pairs) > 1:
+            for value, tensor in pairs:  # the first half of a product that is written with a sum
+                self.keep(value, tensor)
+                self.keep_sources(value)
+            self.keep_results(node, results, 2)
+        else:
+            self.keep_results(node, results, 0)
+
+    def hold_product(self, fact, node, pairs, results):
+        operands = pairs[-2:]
+        if any(value.parameter is not None for value, _ in operands):
+            level = max(value.active for value, _ in operands)
+            for value, tensor in operands:
+                if value.active:
+                    self.keep(value, tensor)
+            self.keep_results(node, results, 1 if level == 2 else 0, level == 2)
+            return
+        for value, tensor in pairs:
+            self.keep(value, tensor)
+        for value, _ in operands:
+            self.keep_sources(value)
+        self.keep_results(node, results, 2)
+
+    def keep_results(self, node, results, level, keep=False):
+        tensors = [each for each in results if isinstance(each, self.tensor)]
+        for value, tensor in zip(node.results, tensors):
+            if value.maker is not node:
+                continue
+            value.active, buffer = level, value.buffer
+            if buffer is None or buffer.kept:
+                continue
+            if level == 2 or keep:
+                self.keep(value, tensor)
+            elif buffer.alias is None and not buffer.outside:
+                buffer.alias = tensor.detach()
+                self.window.append(buffer)
+                self.window_bytes += buffer.bytes
+        while self.window and self.window_bytes > self.limit // 4:
+            old = self.window.popleft()
+            if not old.kept:
+                old.alias = None
+                self.window_bytes -= old.bytes
+                self.lost = True
+
+    def keep(self, value, tensor):
+        buffer = value.buffer
+        if buffer is None or buffer.kept or value.parameter is not None:
+            return
+        if self.kept_bytes + buffer.bytes + self.waiting() > self.limit:
+            self.full += 1
+            return
+        if buffer.alias is None:
+            buffer.alias = tensor.detach()
+        else:
+            self.window_bytes -= buffer.bytes
+        buffer.kept = True
+        self.kept_bytes += buffer.bytes
+
+    def keep_parameter(self, value, tensor):
+        buffer = value.buffer
+        if buffer is None or buffer.kept or self.parameters_lost:
+            return
+        self.parameter_bytes += buffer.bytes
+        if self.parameter_bytes > self.limit // 4:
+            self.parameters_lost = True
+            for other in self.buffers.values():
+                if any(each.parameter is not None for each in other.values.values()):
+                    other.alias, other.kept = None, False
+            return
+        buffer.alias, buffer.kept = tensor.detach(), True
+
+    def keep_sources(self, value, steps=24):
+        """What an operand of a product was made of, back to its linear map: q before its rotation."""
+        todo = [value]
+        while todo and steps:
+            steps -= 1
+            node = todo.pop().maker
+            if node is None or node.kind not in CARRIED and node.kind not in ("norm", "complex"):
+                continue
+            for each in node.inputs():
+                buffer = each.buffer
+                if buffer is not None and buffer.alias is not None and not buffer.kept and each.parameter is None:
+                    buffer.kept = True
+                    self.kept_bytes += buffer.bytes
+                    self.window_bytes -= buffer.bytes
+                todo.append(each)
+
+    def hook(self, value, tensor):
+        """Takes the gradient of a value as it passes."""
+        if tensor.grad_fn is None or value.buffer is None or not (value.active or value.buffer.kept):
+            return
+        value.hooked = True
+
+        def take(gradient):
+            if self.on and type(gradient) in self.plain:
+                value.grad = gradient.detach().clone()
+
+        self.tensor_hooks.append(tensor.register_hook(take))
+
+    # --- what is said
+
+    def where(self):
+        """The line outside of PyTorch: (code, instruction, whether a library's); the user's own if a library called PyTorch."""
+        frame, library = sys._getframe(2), False
+        first = None
+        while frame is not None:
+            code = frame.f_code
+            kind = _KINDS.get(code)
+            if kind is None:
+                kind = _kind_of_code(code)
+            if kind == 2:
+                return code, frame.f_lasti, library
+            if kind == 1 and first is None:
+                first, library = (code, frame.f_lasti, True), True
+            frame = frame.f_back
+        return first
+
+    def cannot_follow(self, what, where, do):
+        self.unfollowed.setdefault(what, {"what": what, "line": Place(where).line, "do": do})
+
+    def fail(self):
+        """An error of our own ends the recording, not the program."""
+        error = sys.exc_info()[1]
+        self.on = False
+        if self.failed is None:
+            self.failed = f"{type(error).__name__}: {error}"
+            _warn(f"the recording stopped because of an error in attnscope: {self.failed}")
+
+    def finish(self, copy):
+        """Ends the step and returns it. `copy`: the program goes on while it is written, so what the program may write to is copied."""
+        for buffer in self.buffers.values():
+            if buffer.alias is not None:
+                if buffer.outside and copy:
+                    buffer.rescue()
+                else:
+                    buffer.version = None if self.torch.is_inference(buffer.alias) else buffer.alias._version
+        step = Step(self.graph, self.names, self.lost, self.full, self.kept_bytes, self.unfollowed, self.parameters_lost)
+        step.modules = list(self.given)
+        step.rename(self.renamed)
+        self.buffers = {}
+        self.clear()
+        return step
+
+
+class Step:
+    """What was noted in one step."""
+
+    def __init__(self, graph, names, lost, full, size, unfollowed, parameters_lost):
+        self.graph, self.names, self.lost, self.full, self.bytes, self.unfollowed = graph, names, lost, full, size, dict(unfollowed)
+        self.parameters_lost = parameters_lost
+        self.number, self.error, self.modules = 0, None, []
+
+    def rename(self, renamed):
+        """Parameters that got a longer name when the module around theirs was called."""
+        for node in self.graph.nodes if renamed else ():
+            for value in (*node.inputs(), *node.results):
+                while value.parameter in renamed:
+                    value.parameter = renamed[value.parameter]
+
+
+class Nested:
+    """Stands for the storage of a nested tensor: its rows are read when the step is written, padded with zeros."""
+    alias, kept, outside, bytes, version = True, True, False, 0, None
+
+    def __init__(self, tensor):
+        self.nested = tensor
+
+    def read(self, value):
+        rows = [to_numpy(row) for row in self.nested.unbind()]
+        result = np.zeros(value.shape, rows[0].dtype)
+        for place, row in zip(result, rows):
+            place[tuple(slice(size) for size in row.shape)] = row
+        return result
+
+
+def _contiguous(value):
+    stride = 1
+    for size, step in zip(reversed(value.shape), reversed(value.strides)):
+        if size > 1 and step != stride:
+            return False
+        stride *= size
+    return True
+
+
+_KINDS = {}
+_TORCH, _INSTALLED = [], []
+
+
+def _kind_of_code(code):
+    """0: PyTorch and this file; 1: an installed package or Python's own library; 2: the user's."""
+    kind = _KINDS.get(code)
+    if kind is None:
+        if not _TORCH:
+            import torch
+            _TORCH.append(os.path.dirname(os.path.abspath(torch.__file__)) + os.sep)
+            _INSTALLED.extend({sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")})
+        name = code.co_filename
+        installed = any(part in name for part in ("site-packages", "dist-packages")) or any(name.startswith(each) for each in _INSTALLED)
+        kind = 0 if name == __file__ or name.startswith(_TORCH[0]) else 1 if installed or name.startswith("<frozen") else 2
+        _KINDS[code] = kind
+    return kind
+
+
+def _is_composite(torch, function):
+    """Is an operation made of others? Only under inference_mode does a mode see such operations."""
+    try:
+        if hasattr(function, "has_kernel_for_dispatch_key"):
+            return function.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
+        name = function._schema.name + ("." + function._overloadname if function._overloadname != "default" else "")
+        return torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
+    except Exception:
+        return False
+
+
+_made = []
+
+
+def _mode_class():
+    """The dispatch mode, made when PyTorch is there."""
+    if not _made:
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        class AttnscopeMode(TorchDispatchMode):
+            supports_higher_order_operators = True
+
+            @classmethod
+            def ignore_compile_internals(cls):
+                return True
+
+            def __init__(self, recorder):
+                super().__init__()
+                self.recorder = recorder
+
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                return self.recorder.dispatch(func, args, kwargs or {})
+
+        _made.append(AttnscopeMode)
+    return _made[0]
+
+
+def _leave(mode):
+    """Leaves a mode, if it is the innermost one. One that was entered later and is still there would be left in its place."""
+    import torch.utils._python_dispatch as dispatch
+    current = getattr(dispatch, "_get_current_dispatch_mode", None)
+    if current is None or current() is mode:
+        mode.__exit__(None, None, None)
+
+
+def _warn(text):
+    try:
+        warnings.warn("attnscope: " + text, RuntimeWarning, stacklevel=2)
+    except Exception:  # warnings are errors here; they must not end the program
+        print("attnscope: " + text, file=sys.stderr)
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# Writing: the description of a step, and its files
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+_DTYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32", "int16": "I16",
+           "int8": "I8", "uint8": "U8", "bool": "BOOL"}
+_SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
+MOST_ATTENTIONS = 10_000
+
+
+class Tensor:
+    """A tensor of a file: its name, dtype and shape, and how its numbers are read."""
+
+    def __init__(self, name, dtype, shape, read, values=()):
+        self.name, self.dtype, self.shape, self.read, self.values = name, dtype, list(shape), read, values
+
+    @property
+    def bytes(self):
+        return math.prod(self.shape) * _SIZES[self.dtype]
+
+    def unchanged(self):
+        """Is what we hold still what the code had? Another thread, or code that ran after the block, may have written to it."""
+        return all(value.buffer is None or value.buffer.version is None or value.buffer.alias._version == value.buffer.version
+                   for value in self.values)
+
+
+def write_safetensors(path, tensors, metadata):
+    """Writes a file under another name, and renames it. What cannot be read, or changed meanwhile, is left out."""
+    tensors = [each for each in tensors if each.unchanged()]
+    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.tmp")
+    while True:
+        header, end = {"__metadata__": metadata}, 0
+        for each in tensors:
+            header[each.name] = {"dtype": each.dtype, "shape": each.shape, "data_offsets": [end, end + each.bytes]}
+            end += each.bytes
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        failed = None
+        with open(temporary, "wb") as file:
+            file.write(len(text).to_bytes(8, "little"))
+            file.write(text)
+            for each in tensors:
+                array = np.ascontiguousarray(each.read())
+                if array.nbytes != each.bytes or not each.unchanged():
+                    failed = each
+                    break
+                file.write(memoryview(array).cast("B") if array.nbytes else b"")
+        if failed is None:
+            os.replace(temporary, path)
+            return [each.name for each in tensors]
+        tensors.remove(failed)
+
+
+def write_json(path, content):
+    """Writes JSON under another name, and renames it. Numbers that JSON does not have become text ("-inf")."""
+    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.tmp")
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(plain(content), file, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    os.replace(temporary, path)
+
+
+def plain(content):
+    if isinstance(content, dict):
+        return {str(name): plain(each) for name, each in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [plain(each) for each in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None if math.isnan(content) else "inf" if content > 0 else "-inf"
+    if isinstance(content, str):
+        return content.encode("utf-8", "replace").decode()
+    return content
+
+
+class Description:
+    """Turns a step's graph into what the files say: `graph` for recording.json, and the tensors of the step."""
+
+    def __init__(self, step, stages=None, layers=None, heads=None, parameters=True, dtype=None):
+        self.step, self.stages, self.layers, self.heads, self.dtype = step, stages, layers, heads, dtype
+        self.tensors, self.files, self.inputs, self.used_parameters = [], {}, {}, set()
+        attentions = find_attentions(step.graph)
+        name_attentions(attentions, step.names)
+        attentions = [each for each in attentions if self.wanted(each)]
+        self.unfollowed = list(step.unfollowed.values())
+        if len(attentions) > MOST_ATTENTIONS:
+            self.unfollowed.append({"what": f"{len(attentions)} attentions", "line": None,
+                                    "do": f"the first {MOST_ATTENTIONS} were written; record fewer steps"})
+            attentions = attentions[:MOST_ATTENTIONS]
+        group_attentions(attentions)
+        self.around = Around(step.graph, attentions, step.names)
+        self.entries = self.around.find() if attentions else []
+        self.given = []
+        unused = unused_parameters(step.graph, step.names)
+        described = [self.attention(each, unused) for each in attentions]
+        around = self.given + [self.entry(each) for each in self.entries]
+        self.graph = {"attentions": described, "around": around}
+        if parameters:
+            self.add_parameters()
+        if step.full:
+            short = sum(any(stage.get("reason", "").startswith("memory") for stage in each["stages"]) for each in described)
+            self.unfollowed.append({"what": f"memory full, {len(described) - short} of {len(described)} attentions whole", "line": None,
+                                    "do": "give memory=BYTES to attnscope.record"})
+
+    def wanted(self, attention):
+        if self.layers is not None and attention.layer not in self.layers:
+            return False
+        if not self.step.modules:
+            return True
+        inside = any(any(call.module is each for each in self.step.modules_below) for call in (
+            attention.call.chain() if attention.call is not None else ()))
+        linears = [linear[1] for linear in (attention.q_linear, attention.k_linear, attention.v_linear) if linear]
+        return inside or any(name in self.step.names_below for names in linears for name in names)
+
+    def attention(self, attention, unused):
+        """One attention as recording.json has it."""
+        where = Place(attention.node.where)
+        sizes, layer = attention.sizes, attention.layer_name
+        axes = {letter: sizes[letter] for letter in "BHGTSD"}
+        if sizes["E"] != sizes["D"]:
+            axes["E"] = sizes["E"]
+        for fact in attention.facts:
+            fact.setdefault("line", where.line)
+        path = self.step.names.path(attention.call)
+        near = [name for name in unused if any(name.startswith(each + ".") for each in (layer, path) if each) or not layer and not path]
+        facts = attention.facts + [{"what": "unused_parameter", "name": name} for name in near]
+        stages = [self.stage(attention, stage) for stage in attention.stages]
+        result = getattr(attention, "layer_result", None)
+        if result is not None:
+            self.given.append(self.layer_result(attention, result))
+        call = attention.call
+        return {"name": attention.name, "class": type(call.module).__name__ if call is not None else None,
+                "training": call.training if call is not None else None,
+                "source": where.line, "call": attention.number, "calls": attention.calls, "group": attention.group,
+                **({"group_by": attention.group_by} if attention.group else {}),
+                "layer": attention.layer, "kind": attention.kind, "axes": axes, "heads": attention.heads, "repeat": attention.repeat,
+                "softmax_over": attention.softmax_over, "scale": attention.scale, "library": where.library, "stages": stages,
+                "facts": facts, "unfollowed": attention.unfollowed}
+
+    def layer_result(self, attention, result):
+        value, layout = result
+        name = (attention.layer_name or attention.name) + ("/residual_2" if attention.norm_first else "/norm_2")
+        self.tensor(name, [(attention, value, layout)], "BTC", value)
+        return {"name": name, "op": "given", "called": "encoder layer", "inputs": [f"{attention.name}/attention_out"],
+                "parameters": [each for each in attention.layer_parameters if each], "axes": "BTC",
+                "have": "recorded" if value.held() else "no"}
+
+    def stage(self, attention, stage):
+        """One stage as recording.json has it; its tensor is put on the list."""
+        line = Place(stage.node.where if stage.node is not None else None)
+        self.quote(line)
+        entry = {"name": stage.name, "op": stage.op, "inputs": list(stage.inputs), "axes": stage.letters, "line": line.line,
+                 "have": stage.have}
+        more = dict(stage.more)
+        source, mask = more.pop("source", None), more.pop("mask", None)
+        if source is not None:
+            entry["inputs"] = [self.source(source, attention)]
+        for name in more.get("parameters", ()):
+            self.used_parameters.add(name)
+        if mask is not None:
+            entry["with"] = self.mask(attention, *mask, stage.op)
+            if entry["with"] is None:
+                del entry["with"]
+        entry.update(more)
+        if stage.op == "given" and not entry["inputs"] and "called" not in entry:
+            maker = stage.parts[0][0].maker if stage.parts else None
+            entry["called"] = maker.op if maker is not None else "given"
+        if stage.have == "recorded":
+            self.record(attention, stage, entry)
+        return entry
+
+    def record(self, attention, stage, entry):
+        owners = getattr(stage, "owners", [attention] * len(stage.parts))
+        parts = [(owner, *part) for owner, part in zip(owners, stage.parts)]
+        first = parts[0][1]
+        entry["dtype"] = _DTYPES.get(first.dtype, first.dtype)
+        layout = parts[0][2]
+        if layout is not None:
+            entry["layout"] = [attention.letters_of(axis) for axis in layout]
+        if self.stages is not None and stage.name.partition(".")[0] not in self.stages:
+            entry["have"], entry["reason"] = "no", "not asked for"
+        elif not all(value.held() for _, value, _ in parts):
+            entry["have"], entry["reason"] = "no", "memory full" if self.step.full else "let go to save memory; give memory=BYTES"
+        elif not self.tensor(f"{attention.name}/{stage.name}", parts, stage.letters, first):
+            entry["have"], entry["reason"] = "no", f"{first.dtype} cannot be written"
+        if first.grad is not None and len(parts) == 1 and entry["have"] == "recorded":
+            place = attention.place(layout, stage.letters) if layout is not None else None
+            if place is not None:
+                self.tensors.append(Tensor(f"{attention.name}/{stage.name}.grad", entry["dtype"], place[2],
+                                           lambda: arrange(to_numpy(first.grad), place)))
+
+    def tensor(self, name, parts, letters, first):
+        """Puts a tensor in canonical axes on the list."""
+        dtype = _DTYPES.get(first.dtype)
+        if dtype is None:
+            return False
+        placed = []
+        for owner, value, layout in parts:
+            place = owner.place(layout, letters) if layout is not None else None
+            placed.append((value, place))
+        shape = list(first.shape) if placed[0][1] is None else list(placed[0][1][2])
+        join = letters.index("S") if len(parts) > 1 else None
+        if join is not None:
+            shape[join] = sum(place[2][join] for _, place in placed)
+        head = next((letters.index(letter) for letter in "HG" if letter in letters), None) if placed[0][1] is not None else None
+        heads = [each for each in self.heads if each < shape[head]] if self.heads is not None and head is not None else None
+        if heads is not None:
+            shape[head] = len(heads)
+
+        def read():
+            arrays = [value.read() if place is None else arrange(value.read(), place) for value, place in placed]
+            array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays, join)
+            return array if heads is None else array.take(heads, head)
+
+        self.append(name, dtype, shape, read, [value for value, _ in placed])
+        return True
+
+    def append(self, name, dtype, shape, read, values):
+        wanted = {"float16": "F16", "float32": "F32"}.get(str(self.dtype).rpartition(".")[2])
+        if wanted is not None and dtype in ("F64", "F32", "BF16", "F16") and dtype != wanted:
+            inner, kind = read, np.float16 if wanted == "F16" else np.float32
+            widen = dtype == "BF16"
+            dtype = wanted
+
+            def read():
+                array = inner()
+                return (widen_bfloat16(array) if widen else array).astype(kind)
+
+        self.tensors.append(Tensor(name, dtype, shape, read, values))
+
+    def mask(self, attention, value, layout, op):
+        """The mask or bias of a stage: written once, whoever uses it."""
+        if value in self.inputs:
+            return self.inputs[value]
+        if not value.held() or layout is None or _DTYPES.get(value.dtype) is None:
+            return None
+        atoms = {atom for axis in attention.atoms.layout(layout) for atom in axis}
+        letters = "".join(letter for letter in "BHTS" if atoms & set(attention.roles[letter]))
+        if attention.place(layout, letters) is None:
+            return None
+        place = attention.place(layout, letters)
+        mark = (letters, value.dtype, hashlib.blake2b(arrange(value.read(), place).tobytes(), digest_size=16).digest())
+        if mark in self.inputs:
+            return self.inputs.setdefault(value, self.inputs[mark])
+        name = f"inputs/{'bias' if op == 'bias' else 'mask'}"
+        count = len({each for each in self.inputs.values() if each.split(".")[0] == name})
+        name += f".{count}" if count else ""
+        self.inputs[value] = self.inputs[mark] = name
+        self.tensor(name, [(attention, value, layout)], letters, value)
+        self.given.append({"name": name, "op": "given", "called": "bias" if op == "bias" else "mask", "inputs": [], "axes": letters,
+                           "have": "recorded"})
+        return name
+
+    def source(self, value, attention):
+        """The stage that a linear map reads; a tensor from outside becomes one."""
+        name = self.around.name_of(value, attention)
+        if name is not None:
+            return name
+        value = strip(value, ("view", "same"))
+        name, count = "embedding", sum(each["name"].split(".")[0] == "embedding" for each in self.given + self.entries)
+        name += f".{count}" if count else ""
+        self.around.named[value] = (None, name)
+        self.given.append({"name": name, "op": "given", "called": value.maker.op if value.maker else "given", "inputs": [],
+                           **self.raw(name, value)})
+        return name
+
+    def raw(self, name, value):
+        """A tensor of `around`, as the code has it."""
+        letters = {2: "TC", 3: "BTC"}.get(len(value.shape))
+        entry = {"axes": letters} if letters and value.dtype.startswith(("float", "bfloat")) else {}
+        base = name.rpartition("/")[2].partition(".")[0]
+        if not value.held() or self.step.lost or value.dtype not in _DTYPES:
+            return {**entry, "have": "no", "reason": "let go to save memory; give memory=BYTES"}
+        if self.stages is not None and base not in self.stages:
+            return {**entry, "have": "no", "reason": "not asked for"}
+        self.append(name, _DTYPES[value.dtype], value.shape, value.read, [value])
+        return {**entry, "have": "recorded"}
+
+    def entry(self, entry):
+        """One stage of `around`."""
+        line = Place(entry["node"].where)
+        self.used_parameters.update(entry["parameters"])
+        inputs = [self.around.name_of(each) for each in entry["inputs"]]
+        described = {"name": entry["name"], "op": entry["op"], "inputs": [each for each in inputs if each and each != entry["name"]],
+                     "parameters": entry["parameters"], "line": line.line}
+        described.update({name: entry[name] for name in ("called",) if name in entry})
+        return {**described, **self.raw(entry["name"], entry["value"])}
+
+    def add_parameters(self):
+        """The parameters that the stages name."""
+        if self.step.parameters_lost:
+            self.unfollowed.append({"what": "parameters", "line": None, "do": "give memory=BYTES to attnscope.record to have them written"})
+            return
+        seen = set()
+        for node in self.step.graph.nodes:
+            for value in node.inputs():
+                name = value.parameter
+                if name and name in self.used_parameters and name not in seen and value.held() and value.dtype in _DTYPES:
+                    seen.add(name)
+                    value = strip(value)
+                    self.tensors.append(Tensor(f"parameters/{name}", _DTYPES[value.dtype], value.shape, value.read, [value]))
+
+    def quote(self, place):
+        """Remembers the lines around a stage's line."""
+        if place.file is None or place.library:
+            return
+        file = self.files.setdefault(short_file(place.file), {"name": place.file, "rows": set()})
+        file["rows"].update(range(max(place.row - 4, 1), place.row + 5))
+
+    def quoted(self):
+        """The quoted lines of each file: the first line's number, and the lines up to the last."""
+        result = {}
+        for short, file in self.files.items():
+            lines = linecache.getlines(file["name"])
+            rows = [row for row in file["rows"] if row <= len(lines)]
+            if rows:
+                first, last = min(rows), min(max(rows), min(rows) + 400)
+                result[short] = {"first": first, "lines": [line.rstrip("\n") for line in lines[first - 1:last]]}
+        return result
+
+
+def widen_bfloat16(bits):
+    """bfloat16 as float32."""
+    return (bits.astype(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# The run: steps, files, and the functions that you call
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+_runs = weakref.WeakSet()
+_newest = {}
+_lock = threading.Lock()
+
+
+class Run:
+    """A recording while it is made. `record` and `watch` return it."""
+
+    def __init__(self, path, modules, tokens, every, stages, layers, heads, parameters, gradients, dtype, memory):
+        self.path, self.modules, self.every, self.memory = os.fspath(path), list(modules), max(int(every), 1), memory
+        self.tokens, self.source_tokens = split_tokens(tokens)
+        self.options = {"stages": _names(stages), "layers": layers and set(layers) if layers is not None else None,
+                        "heads": list(heads) if heads is not None else None, "parameters": parameters, "dtype": dtype}
+        self.gradients, self.process, self.recorder, self.thread = gradients, os.getpid(), None, None
+        self.number, self.graphs, self.unfollowed, self.files, self.error = 0, [], {}, {}, None
+        self.finished, self.open, self.dead, self.waiting, self.written = False, False, False, 0, {}
+        self.queue, self.started, self.streams = queue.SimpleQueue(), None, {}
+        self.rank, self.ranks = _rank()
+        _runs.add(self)
+
+    # --- in the user's thread
+
+    def __enter__(self):
+        self.begin()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.end(error)
+
+    def begin(self):
+        """Takes the folder and starts to record."""
+        try:
+            self.claim()
+            self.open = True
+            import torch  # noqa: F401
+            self.recorder = Recorder(self.memory, self.modules, self.gradients, lambda: self.waiting)
+            self.recorder.start()
+        except Exception as error:
+            self.fail(error)
+
+    def claim(self):
+        """The number of this run; what was recorded here before gets a name of its own."""
+        os.makedirs(self.path, exist_ok=True)
+        self.started = _now()
+        with _lock:
+            numbers = [0]
+            for name in os.listdir(self.path):
+                match = re.match(r"(?:\.?run|curves-run|recording\.|recording-rank%d\.)(\d+)" % self.rank, name)
+                if match and (not name.startswith("run") or f"-rank{self.rank}." in name):
+                    numbers.append(int(match.group(1)))
+            newest = os.path.join(self.path, self.json_name())
+            before = _run_of(newest)
+            if before is not None:
+                os.replace(newest, os.path.join(self.path, self.json_name(before)))
+                numbers.append(before)
+            self.run = max(numbers) + 1
+            _newest[os.path.abspath(self.path), self.rank] = self.run
+            self.write_recording()
+
+    def step(self, **logged):
+        """Ends a step: logs the numbers, and records the next step if it is its turn."""
+        if self.dead or os.getpid() != self.process or not self.open:
+            return
+        try:
+            if logged:
+                self.append("curves", {"step": self.number, "time": round(time.time(), 3), **{k: _number(v) for k, v in logged.items()}})
+            if self.recorder is not None and self.recorder.on:
+                self.recorder.stop()
+                self.send(self.recorder.finish(copy=True))
+            elif self.recorder is not None and self.recorder.failed is None:
+                pass
+            self.number += 1
+            if self.recorder is not None and self.recorder.failed is None and self.number % self.every == 0:
+                self.recorder.start()
+        except Exception as error:
+            self.fail(error)
+
+    def text(self, *texts, **named):
+        """Keeps texts (samples of a language model, for instance) beside the step."""
+        if self.dead or os.getpid() != self.process or not self.open:
+            return
+        try:
+            self.append("texts", {"step": self.number, "texts": [str(each) for each in texts],
+                                  **{name: str(each) for name, each in named.items()}})
+        except Exception as error:
+            self.fail(error)
+
+    def close(self):
+        """Ends the run, and waits until everything is written."""
+        self.end(None)
+
+    def end(self, error):
+        if not self.open:
+            if self.recorder is not None:
+                self.recorder.stop()
+            return
+        self.open = False
+        recorder, self.recorder = self.recorder, None
+        if os.getpid() != self.process:
+            if recorder is not None:
+                recorder.stop()
+            return
+        try:
+            if error is not None:
+                self.error = _describe_error(error)
+            if recorder is not None:
+                noted = recorder.on or recorder.failed
+                recorder.stop()
+                step = recorder.finish(copy=False)
+                if noted and step.graph.nodes:
+                    step.error = self.error or recorder.failed
+                    self.send(step)
+                self.unfollowed.update(recorder.unfollowed)
+            self.finished = True
+            if self.thread is not None:
+                self.queue.put(None)
+                self.thread.join()
+            self.write_recording()
+            for stream in self.streams.values():
+                stream.close()
+        except Exception as failure:
+            self.fail(failure)
+        finally:
+            self.modules = []
+
+    def send(self, step):
+        """Hands a step to the thread that writes."""
+        step.number = self.number
+        step.names_below, step.modules_below = set(), []
+        for root in step.modules:
+            step.modules_below += list(root.modules())
+            path = step.names.modules.get(id(root), "")
+            step.names_below |= {name for name in step.names.parameters if not path or name.startswith(path + ".")}
+        self.waiting += step.bytes
+        if self.thread is None:
+            self.thread = threading.Thread(target=self.write_all, name="attnscope", daemon=True)
+            self.thread.start()
+        self.queue.put(step)
+
+    def append(self, kind, content):
+        if kind not in self.streams:
+            self.streams[kind] = open(os.path.join(self.path, f"{kind}-run{self.run}-rank{self.rank}.jsonl"), "a", encoding="utf-8")
+        self.streams[kind].write(json.dumps(plain(content), ensure_ascii=False, allow_nan=False) + "\n")
+        self.streams[kind].flush()
+
+    def fail(self, error):
+        """Something of ours went wrong: one warning, and the program goes on without."""
+        if not self.dead:
+            self.dead = True
+            _warn(f"nothing more is recorded in {self.path}: {type(error).__name__}: {error}")
+        if self.recorder is not None:
+            self.recorder.stop()
+
+    # --- in the thread that writes
+
+    def write_all(self):
+        while True:
+            step = self.queue.get()
+            if step is None:
+                return
+            try:
+                self.write_step(step)
+            except Exception as error:
+                if not self.dead:
+                    self.dead = True
+                    _warn(f"nothing more is recorded in {self.path}: {type(error).__name__}: {error}")
+            finally:
+                self.waiting -= step.bytes
+                step = None
+
+    def write_step(self, step):
+        described = Description(step, **self.options)
+        graph = json.dumps(plain(described.graph), sort_keys=True)
+        known = [each for each, _ in self.graphs]
+        new = graph not in known
+        if new:
+            self.graphs.append((graph, described.graph))
+        for each in described.unfollowed:
+            self.unfollowed.setdefault(each["what"], each)
+        self.files.update(described.quoted())
+        tensors = self.changed_parameters(described.tensors)
+        metadata = {"format": FORMAT, "run": str(self.run), "step": str(step.number), "rank": str(self.rank),
+                    "graph": str(([each for each, _ in self.graphs]).index(graph)), "complete": "no" if step.error else "yes"}
+        name = f"run{self.run}-step{step.number:08d}-rank{self.rank}.safetensors"
+        if new:
+            self.write_recording()
+        write_safetensors(os.path.join(self.path, name), tensors, metadata)
+
+    def changed_parameters(self, tensors):
+        """Parameters are written again only when they changed."""
+        kept = []
+        for each in tensors:
+            if each.name.startswith("parameters/"):
+                mark = hashlib.blake2b(np.ascontiguousarray(each.read()).tobytes(), digest_size=16).digest()
+                if self.written.get(each.name) == mark:
+                    continue
+                self.written[each.name] = mark
+            kept.append(each)
+        return kept
+
+    def json_name(self, number=None):
+        rank = f"-rank{self.rank}" if self.rank else ""
+        return f"recording{rank}.{number}.json" if number is not None else f"recording{rank}.json"
+
+    def write_recording(self):
+        torch = sys.modules.get("torch")
+        name = self.json_name(None if _newest.get((os.path.abspath(self.path), self.rank), 0) <= self.run else self.run)
+        write_json(os.path.join(self.path, name), {
+            "format": FORMAT, "run": self.run, "rank": self.rank, "ranks": self.ranks, "writer": f"attnscope.py {__version__}",
+            "library": f"torch {torch.__version__}" if torch is not None else f"numpy {np.__version__}", "process": self.process,
+            "started": self.started, "finished": self.finished, "ended": _now() if self.finished else None, "error": self.error,
+            "every": self.every, "tokens": self.tokens, "source_tokens": self.source_tokens,
+            "graphs": [graph for _, graph in self.graphs], "files": self.files, "unfollowed": list(self.unfollowed.values())})
+
+
+def _now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _names(names):
+    return None if names is None else {names} if isinstance(names, str) else set(names)
+
+
+def _number(value):
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):
+        return str(value)
+
+
+def _rank():
+    """(rank, number of ranks) of this process in its job."""
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    try:
+        return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    except ValueError:
+        return 0, 1
+
+
+def _run_of(path):
+    """The number of a run that was recorded before; 0 if the file cannot be read, None if there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return int(json.load(file).get("run", 0))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError, TypeError):
+        return 0
+
+
+def _describe_error(error):
+    """Type, text and line of an error that ended the block."""
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename != __file__ and ("torch" not in sys.modules or _kind_of_code(code) == 2):
+            line = f"{short_file(code.co_filename)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return {"type": type(error).__name__, "text": str(error)[:2000], "line": line}
+
+
+def split_tokens(tokens):
+    """(tokens, source tokens), each as a list of rows of words; a pair (source, target) is a tuple of two lists."""
+    def rows(words):
+        words = list(words)
+        return [[str(word) for word in row] for row in words] if words and not isinstance(words[0], str) and hasattr(
+            words[0], "__iter__") else [[str(word) for word in words]]
+    if tokens is None:
+        return None, None
+    if isinstance(tokens, str):
+        tokens = tokens.split()
+    if isinstance(tokens, tuple) and len(tokens) == 2 and not any(isinstance(each, str) for each in tokens):
+        return rows(tokens[1]), rows(tokens[0])
+    return rows(tokens), None
+
+
+def _in_child():
+    """A forked process records nothing, and waits for no thread that it does not have."""
+    for run in list(_runs):
+        run.dead = True
+        if run.recorder is not None:
+            run.recorder.on = False
+
+
+def _at_exit():
+    for run in list(_runs):
+        if run.open and run.process == os.getpid():
+            run.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+atexit.register(_at_exit)
+
+
+def record(path, *modules, tokens=None, every=1, stages=None, layers=None, heads=None, parameters=True, gradients=False, dtype=None,
+           memory=256 * MIB):
+    """Records the attentions that run inside a `with` block, whoever wrote them, into the folder `path`.
+
+        with attnscope.record("run.attn", tokens=["the", "cat", "sat"]):
+            model(x)
+
+    modules     record only what runs inside these, and take names from them; without, everything is recorded
+    tokens      the words of a text, one list for each of several texts, or a pair (source, target) for cross-attention
+    every       with `run.step()` in the block: record every so manieth step
+    stages      names of the stages to write ("weights", or a list of names); without, all
+    layers      numbers of the layers to write
+    heads       numbers of the heads to write
+    parameters  write the parameters of the recorded stages
+    gradients   write the gradients of the recorded stages, if backward runs in the block
+    dtype       "float16" or "float32" to write numbers in that format; without, as the code has them
+    memory      bytes that may be held at most until they are written
+    """
+    return Run(path, modules, tokens, every, stages, layers, heads, parameters, gradients, dtype, memory)
+
+
+def watch(model, path, every=50, **options):
+    """Records a training loop: the first step, then every so manieth. A step ends with `run.step(loss=..., anything=...)`, and the run
+    with `run.close()`, with the end of a `with` block, or with the program. Takes the options of `record`, too."""
+    names = ("tokens", "stages", "layers", "heads", "parameters", "gradients", "dtype", "memory")
+    unknown = set(options) - set(names)
+    if unknown:
+        raise TypeError(f"watch() got an unexpected argument {sorted(unknown)[0]!r}")
+    given = {"tokens": None, "stages": None, "layers": None, "heads": None, "parameters": True, "gradients": False, "dtype": None,
+             "memory": 256 * MIB, **options}
+    run = _Watch(path, [model] if model is not None else [], every=every, **given)
+    run.begin()
+    return run
+
+
+class _Watch(Run):
+    """A run that has begun already when a `with` block begins."""
+
+    def __enter__(self):
+        return self
+
+
+# Axes of the names that `save` knows.
+_AXES = {"q": "BHTD", "k": "BHSD", "v": "BHSD", "context": "BHTD", "concat": "BTC", "attention_out": "BTC",
+         **{name: "BHTS" for name in ("scores", "scaled", "capped", "masked", "softmax", "weights", "dropped")}}
+
+
+def save(path, tokens=None, name="attention", **arrays):
+    """Writes arrays as a recording of one step: attnscope.save("run.attn", q=q, k=k, scores=s, weights=w, tokens=words).
+
+    Arrays may be of NumPy, PyTorch or JAX, or lists. Names of stages (q k v scores scaled capped masked softmax weights dropped context
+    concat attention_out) are brought to axes batch, head, query, key: with two axes there is one head and one batch, the third is the
+    batch, the fourth stands before the heads, the fifth (windows) belongs to the batch. Everything else is kept as it is. A path that
+    ends in .safetensors becomes a single file."""
+    single = os.fspath(path).endswith(".safetensors")
+    tensors, stages = [], []
+    order = [*_AXES, *arrays]
+    for stage in sorted(arrays, key=order.index):
+        array, dtype = _array(arrays[stage])
+        axes = _AXES.get(stage.rstrip("_"))
+        shape = _canonical_shape(array.shape, axes) if axes else None
+        array = array if shape is None else array.reshape(shape)
+        full = clean(f"{name}") + "/" + re.sub(r"[^\w.-]", "_", stage)
+        tensors.append(Tensor(full, dtype, array.shape, lambda array=array: array))
+        stages.append(stage)
+    words, source = split_tokens(tokens)
+    metadata = {"format": FORMAT, "step": "0", "complete": "yes"}
+    if single:
+        if words is not None:
+            metadata["tokens"] = json.dumps(words, ensure_ascii=False)
+        if source is not None:
+            metadata["source_tokens"] = json.dumps(source, ensure_ascii=False)
+        write_safetensors(os.fspath(path), tensors, metadata)
+        return
+    run = Run(path, (), tokens, 1, None, None, None, False, False, None, 0)
+    run.claim()
+    metadata.update(run=str(run.run), rank=str(run.rank))
+    write_safetensors(os.path.join(run.path, f"run{run.run}-step00000000-rank{run.rank}.safetensors"), tensors, metadata)
+    run.finished = True
+    run.write_recording()
+
+
+def _array(given):
+    """(NumPy array, name of its dtype in a file) of anything that is an array."""
+    if hasattr(given, "detach") and hasattr(given, "is_nested"):
+        array, bits = to_numpy(given), str(given.dtype) == "torch.bfloat16"
+    else:
+        array, bits = np.asarray(given), False
+        if array.dtype.name == "bfloat16":
+            array, bits = array.view(np.int16), True
+    dtype = "BF16" if bits else _DTYPES.get(array.dtype.name)
+    if dtype is None:
+        raise TypeError(f"an array of {array.dtype} cannot be saved")
+    return np.ascontiguousarray(array), dtype
+
+
+def _canonical_shape(shape, axes):
+    """The shape with all of a stage's axes, or None where it has too few or too many."""
+    if len(axes) == 3:  # [B,T,C]
+        return {2: (1, *shape), 3: shape}.get(len(shape))
+    return {2: (1, 1, *shape), 3: (shape[0], 1, *shape[1:]), 4: shape,
+            5: (shape[0] * shape[1], *shape[2:]) if len(shape) == 5 else None}.get(len(shape))
