@@ -256,9 +256,10 @@ class Atoms:
     def family(self, atoms):
         """These atoms, all they were cut from or joined of, and all that was cut from or joined of them."""
         family = set(self.axis(atoms))
-        kin = [({*self.axis([atom])}, {*self.axis(of)}) for atom, of in self.kin.items()]
+        kin = [(self.axis([atom]), self.axis(of)) for atom, of in self.kin.items()]
+        kin = [(one[0], other[0]) for one, other in kin if len(one) == len(other) == 1]
         while True:
-            more = {a for one, other in kin if one & family or other & family for a in one | other} - family
+            more = {atom for pair in kin if family & set(pair) for atom in pair} - family
             if not more:
                 return family
             family |= more
@@ -687,9 +688,9 @@ class After:
             return ()
         value = max(known, key=lambda each: each.number)
         product, layout = product_of(node), self.layouts[value]
-        if product is None and node.kind == "elementwise" and node.op == "mul" and any(
-                product_of(user) is not None for user in node.results[0].users):
-            return self.through_sum(node, value)
+        if product is None and node.op == "mul" and any(
+                user.op == "sum" and product_of(user) is not None for user in node.results[0].users):
+            self.through_sum(node, value)
         if product is not None:
             return self.at_product(node, product, value, layout)
         if node.kind not in CARRIED and node.kind not in ("softmax",):
@@ -708,7 +709,6 @@ class After:
             product = product_of(user)
             if product is not None and (value is product.a or value is product.b):
                 self.at_product(user, product, value, self.layouts[value])
-        return ()
 
     def at_product(self, node, product, value, layout):
         if layout is None or value is not product.a and value is not product.b:
@@ -841,8 +841,8 @@ class Chain:
         self.lines = []
         value, layout = self.back(value, layout, keys)
         while True:
-            step = dominator(atoms, value, layout)
-            if step is None or linear_of(value) is not None:
+            step = dominator(atoms, value, layout) if linear_of(value) is None else None
+            if step is None:
                 break
             source, source_layout, kind = step
             self.steps.append((kind, value, layout))
@@ -884,45 +884,53 @@ def dominator(atoms, value, layout, limit=40):
     there is none before the next product, or if the operations between are of no known kind."""
     if value.maker is None or value.maker.kind not in CARRIED | {"norm", "complex"}:
         return None
-    layouts, frontier, ops, nodes = {value: layout}, {value}, set(), 0
-    while limit:
-        limit -= 1
+    layouts, frontier, ops = {value: layout}, {value}, set()
+    for _ in range(limit):
         last = max(frontier, key=lambda each: each.number)
         if len(frontier) == 1 and last is not value:
-            break
+            kind = _kind_of_block(ops)
+            if layouts.get(last) is None or kind is None and linear_of(last) is not None:
+                return None
+            if kind is not None:
+                return last, layouts[last], kind
         frontier.discard(last)
         node = last.maker
         if node is None or node.kind in ("product", "fused", "layer", "conv", "embedding", "softmax"):
             return None
         ops.add(node.op)
-        nodes += 1
         for source in node.inputs():
-            if source.size * 2 < value.size and not _of_rows(source, value) or is_parameter(source) or _made_by(strip(source), "cos", "sin"):
-                continue
-            if source.maker is None and source.size < value.size:
+            if is_parameter(source) or is_angle(source) or source.maker is None and source.size < value.size:
                 continue
             frontier.add(source)
-            if source not in layouts and layouts[last] is not None:
-                found = carry_back(atoms, node, last, layouts[last], source) if source.size >= last.size or node.kind in CARRIED else None
-                if found is not None:
-                    layouts[source] = found
-            layouts.setdefault(source, None) if source not in layouts else None
+            if layouts.get(source) is None:
+                layouts[source] = carry_back(atoms, node, last, layouts[last], source) if layouts[last] is not None and (
+                    node.kind in CARRIED | {"complex"} or source.size >= last.size) else None
         if not frontier:
             return None
-    source = frontier.pop()
-    if layouts.get(source) is None:
-        return None
-    if ops & {"rsqrt", "native_layer_norm", "_fused_rms_norm", "linalg_vector_norm", "norm", "sqrt", "rms_norm"}:
-        return source, layouts[source], "norm"
-    turned = ops & {"cat", "stack", "neg", "view_as_complex", "roll", "index_put", "copy", "written"}
-    if turned and ops & {"mul", "sub", "add"} or "mul" in ops and "add" in ops:
-        return source, layouts[source], "rotate"
     return None
 
 
-def _of_rows(source, value):
-    """Can this be a number per row that normalises the row (the result of a mean over the last axis)?"""
-    return len(source.shape) == len(value.shape) and source.shape[:-1] == value.shape[:-1] and source.shape[-1] == 1
+def _kind_of_block(ops):
+    """What the operations between two values are together: a norm, a rotation, or None."""
+    if ops & {"rsqrt", "native_layer_norm", "_fused_rms_norm", "linalg_vector_norm", "norm", "sqrt", "rms_norm"}:
+        return "norm"
+    turned = ops & {"cat", "stack", "neg", "view_as_complex", "roll", "index_put", "copy", "written"}
+    return "rotate" if turned and ops & {"mul", "sub", "add"} else None
+
+
+def is_angle(value):
+    """Is this a cosine or sine of positions?"""
+    for _ in range(6):
+        node = value.maker
+        if node is None or node.op in ("cos", "sin", "polar"):
+            return node is not None
+        if node.kind not in ("view", "permute", "same", "cut", "join", "broadcast", "complex") and node.op not in ("mul", "stack"):
+            return False
+        inputs = node.inputs()
+        if not inputs:
+            return False
+        value = inputs[0]
+    return False
 
 
 class Builder:
@@ -979,7 +987,8 @@ class Builder:
             heads = [atom for atom in in_map if atom in T and atom in with_v and atom in with_q]
         if not heads and batch and self.assumed():
             attention.heads = "assumed"
-            heads = batch[-1:] if len(batch) > 1 else []
+            axes = [axis for axis in map(resolve, self.walk.layouts[self.softmax.source]) if axis and set(axis) <= set(batch)]
+            heads = axes[-1] if len(axes) > 1 else []
         T -= set(heads)
         attention.roles = {"B": [atom for atom in batch if atom not in heads], "H": heads, "T": T, "S": S, "D": D, "E": E}
         attention.sizes = {"B": self.size(attention.roles["B"]), "H": self.size(heads), "T": self.length(self.q_layout, T),
@@ -1045,7 +1054,7 @@ class Builder:
         scale, here = 1.0, [(product.result, product.out_layout)]
         last = "scores"
         op = "additive" if product.additive else "product"
-        bias = product.bias if type(product.bias) is Value and not (product.bias.maker is not None and product.bias.maker.op == "empty") else None
+        bias = product.bias if type(product.bias) is Value and not is_zero(product.bias) else None
         if before or bias is not None:
             attention.add("scores", op, "BHTS", node=product.node, inputs=["q", "k"], have="follows")
             if before:
@@ -1070,7 +1079,8 @@ class Builder:
         attention, softmax, after = self.attention, self.softmax, self.after
         path = [step for step in path_to(after.came, after.map, softmax.result)]
         steps = [(node, before, result, is_dropout(node, before)) for node, before, result in path]
-        changing = [i for i, (node, before, result, drop) in enumerate(steps) if not drop and changes(node, before, result)]
+        changing = [i for i, (node, before, result, drop) in enumerate(steps)
+                    if not drop and (changes(node, before, result) or result.dtype != before.dtype)]
         drops = [i for i, step in enumerate(steps) if step[3]]
         first_drop = drops[0] if drops else len(steps)
         early = [i for i in changing if i < first_drop]
@@ -1106,6 +1116,8 @@ def what_changed(node, before, layouts):
     """(operation, further fields) of a step between softmax and context."""
     if node.kind == "cut":
         return "cut", {"called": node.op}
+    if node.kind == "same" and node.results[0].dtype != before.dtype:
+        return "cast", {}
     if node.kind == "product":
         return "mix", {}
     if node.kind == "softmax":
@@ -1163,6 +1175,12 @@ def aligned(layout, other):
     return [axis if size > 1 else [] for axis, size in zip(layout[len(layout) - len(shape):], shape)]
 
 
+def is_zero(value):
+    """Is this nothing but zeros?"""
+    base = strip(value, ("view", "permute", "same", "broadcast"))
+    return _made_by(base, "zeros", "new_zeros", "zeros_like") or value.held() and value.dtype != "bfloat16" and not value.read().any()
+
+
 def mask_or_bias(value):
     """("masked", operation) of a tensor that is added to a map: a mask if it has cells that hide something."""
     if not value.held() or value.dtype == "bfloat16":
@@ -1200,7 +1218,8 @@ class Maps:
         if node.kind == "product":
             return attention.add("mixed", "mix", "BHTS", part, node=node, inputs=[last]).name
         if node.op == "cat":
-            return attention.add("joined", "join", "BHTS", part, node=node, inputs=[last], called="cat").name
+            return attention.add("joined", "join", "BHTS", part, node=node, inputs=[last], called="cat",
+                                 extra=result.shape[-1] - before.shape[-1]).name
         if node.kind == "elementwise" and node.op not in ("exp",) and not (node.op == "sub" and before is not node.args[0]):
             return attention.add("other", "given", "BHTS", part, node=node, inputs=[last], called=node.op).name
         return last
@@ -1289,6 +1308,15 @@ class Behind:
             found.append(result)
         return found
 
+    def joined(self, attention):
+        """The first value whose last axis holds several heads."""
+        heads, e = set(attention.roles["H"]), set(attention.roles["E"]) | set(attention.roles["D"])
+        for value, layout in self.known.items():
+            last = set(self.atoms.axis(layout[-1])) if layout else set()
+            if last & heads and last & e:
+                return value, layout
+        return None
+
     def linear(self, node, product, value):
         """(value, layout, node, parameters) of the output: the product, or the bias that is added to it."""
         weight = product.b if value is product.a else product.a
@@ -1341,6 +1369,9 @@ def context_stages(attention, node, parts, behind):
     e = "E" if attention.sizes["E"] != attention.sizes["D"] else "D"
     attention.add("context", "product", "BHT" + e, parts, node=node, inputs=[attention.last_map, "v"])
     if behind.out is None:
+        joined = behind.joined(attention)
+        if joined is not None:
+            attention.add("concat", "concat", "BTC", [joined], node=joined[0].maker, inputs=["context"])
         return
     value, layout, last, names = behind.out
     concat, concat_layout = behind.concat
@@ -2089,8 +2120,9 @@ class Buffer:
     def tensor(self, value):
         """The tensor that a value of this storage is."""
         alias = self.alias
-        if str(alias.dtype)[6:] != value.dtype:
-            raise ValueError("a view with another dtype")
+        if str(alias.dtype)[6:] != value.dtype:  # the halves of complex numbers
+            import torch
+            alias = torch.view_as_real(self.whole()) if alias.is_complex() else self.whole().view(getattr(torch, value.dtype))
         return alias.as_strided(value.shape, value.strides, value.offset)
 
     def read(self, value):
@@ -2314,7 +2346,7 @@ class Recorder:
         fact.outs = tuple(name for _, name in writes if name in outs)
         if type(function).__name__ == "OpOverload":
             fact.call = getattr(function, "_op", function)
-            fact.composite = fact.op not in ("_to_copy", "to") and _is_composite(self.torch, function)
+            fact.composite = fact.op != "_to_copy" and _is_composite(self.torch, function)
         return fact
 
     def all_plain(self, args):
@@ -2404,6 +2436,8 @@ class Recorder:
         value = buffer.values.get((offset, shape, strides, dtype))
         if value is None:
             value = self.unseen(buffer, tensor, (offset, shape, strides, dtype))
+        elif type(tensor) is not self.tensor and value.parameter is None:  # made in this block
+            value.parameter = self.name_of_parameter(tensor)
         if self.gradients and not value.hooked and tensor.requires_grad:
             self.hook(value, tensor)
         return value
@@ -2426,9 +2460,7 @@ class Recorder:
 
     def unseen(self, buffer, tensor, key):
         """A tensor that no operation made before our eyes: from outside, another view of a known storage, or what a write left."""
-        name = self.parameters.get(id(tensor))
-        if name is None and isinstance(tensor, self.torch.nn.Parameter):
-            name = self.name_by_frames(tensor)
+        name = self.name_of_parameter(tensor)
         if buffer.last is not None:
             return self.left_by_write(buffer, tensor, key)
         if buffer.values:
@@ -2526,6 +2558,13 @@ class Recorder:
             return (len(rows), *(max(sizes) for sizes in zip(*rows)))
         except Exception:
             return ()
+
+    def name_of_parameter(self, tensor):
+        """The name of a parameter ("" if it is not known), None for another tensor."""
+        name = self.parameters.get(id(tensor))
+        if name is None and isinstance(tensor, self.torch.nn.Parameter):
+            name = self.name_by_frames(tensor)
+        return name
 
     def name_by_frames(self, parameter):
         """The name of a parameter whose module was not called as one (`attn.forward(x)`): modules are found in the frames."""
