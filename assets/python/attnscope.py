@@ -154,6 +154,15 @@ class Graph:
         node.results = [self.value(each, dtype, None, data, node) for each in (shape if several else [shape])]
         return node.results if several else node.results[0]
 
+    def forget(self):
+        """Lets go of everything. (Nodes and values know each other, so this spares a garbage collection.)"""
+        for node in self.nodes:
+            for value in node.results:
+                value.maker = value.users = None
+            node.results = node.args = ()
+            node.kwargs = {}
+        self.nodes = []
+
     def link(self):
         """Tells each value which operations use it."""
         for node in self.nodes:
@@ -499,7 +508,7 @@ def linear_of(value, depth=6):
     product = product_of(node) if node.kind == "product" else None
     if product is not None:
         for weight, given in ((product.b, product.a), (product.a, product.b)):
-            if is_constant(weight) and not is_parameter(given):
+            if is_constant(weight):
                 names = [strip(each).parameter for each in (weight, product.bias) if type(each) is Value]
                 return given, [name for name in names if name], node
         return None
@@ -975,11 +984,11 @@ class Builder:
         attention, atoms, product, after = self.attention, self.atoms, self.product, self.after
         resolve = atoms.axis
         D = atoms.family(product.summed)
-        S = atoms.family([*after.summed, *self.free_k])
+        S = atoms.family(after.summed or sorted(self.free_k))
         in_map = [atom for axis in product.out_layout for atom in resolve(axis)]
         E = [atom for axis in after.v_layout for atom in resolve(axis) if atom not in S and atom not in in_map]
         E = atoms.family(E) - S - set(in_map)
-        T = atoms.family([atom for atom in resolve(sorted(self.free_q)) if atom not in S]) - S - D
+        T = atoms.family(self.rows([atom for atom in resolve(sorted(self.free_q)) if atom not in S])) - S - D
         batch = [atom for atom in in_map if atom not in T and atom not in S]
         with_v, with_q = self.standing_with(self.behind.layouts, E), self.standing_with([step[2] for step in self.q.steps], D)
         heads = [atom for atom in batch if atom in with_v] or [atom for atom in batch if atom in with_q]
@@ -1005,6 +1014,11 @@ class Builder:
         if axis is not None and axis[self.softmax.axis]:
             over = {letter for letter in attention.letters_of(axis[self.softmax.axis])}
             attention.softmax_over = over.pop() if len(over) == 1 else "".join(sorted(over))
+
+    def rows(self, free):
+        """Of the atoms that only q has, those in the last axis of the map: the others are batches that k and v do not have."""
+        axes = [axis for axis in self.atoms.layout(self.walk.layouts[self.softmax.source]) if set(axis) & set(free)]
+        return [atom for atom in axes[-1] if atom in free] if axes else free
 
     def assumed(self):
         """Is there nothing before and nothing after that tells heads from batches?"""
@@ -2104,7 +2118,7 @@ def unused_parameters(graph, names):
 # ---------------------------------------------------------------------------------------------------------------------------------------
 
 _OVERWRITES = frozenset("copy fill zero normal uniform random exponential".split())
-_SIMPLE = (int, float, bool, str, type(None))
+_SIMPLE = frozenset((int, float, bool, str, type(None)))
 _SKIPPED = frozenset("is_same_size _local_scalar_dense equal _has_compatible_shallow_copy_type set_data size stride numel dim "
                      "is_nonzero item sym_size sym_stride sym_numel".split())
 
@@ -2131,6 +2145,10 @@ class Buffer:
     def whole(self):
         """The storage from its beginning to its end, as a flat tensor."""
         return self.alias.as_strided((self.bytes // self.alias.element_size(),), (1,), 0)
+
+    def forget(self):
+        """No tensor is looked up in this storage any more. (Values know their buffers, so this frees both without a garbage collection.)"""
+        self.values, self.before, self.last = {}, None, None
 
     def rescue(self):
         """Copies the numbers before they are written over."""
@@ -2162,7 +2180,7 @@ class Recorder:
         self.tensor, self.plain = torch.Tensor, {torch.Tensor, torch.nn.Parameter, getattr(torch.nn, "Buffer", torch.nn.Parameter)}
         self.plain = {each for each in self.plain if isinstance(each, type)}
         self.storage = torch.Tensor.untyped_storage if hasattr(torch.Tensor, "untyped_storage") else torch.Tensor._storage
-        self.task = getattr(torch._C, "_current_graph_task_id", None)
+        self.task = getattr(torch._C, "_current_graph_task_id", self.task_by_frames)
         self.facts, self.names, self.roots, self.parameters, self.given = {}, Names(), [], {}, list(roots)
         self.thread, self.process, self.on, self.failed = threading.get_ident(), os.getpid(), False, None
         self.hooks, self.unfollowed, self.path_of_frame = [], {}, {}
@@ -2175,6 +2193,8 @@ class Recorder:
     def clear(self):
         """Forgets everything of the last step."""
         self.release()
+        if getattr(self, "graph", None) is not None:
+            self.graph.forget()
         self.graph, self.buffers, self.weak, self.others = Graph(), {}, [], {}
         self.stack, self.counts, self.root_seen = [], {}, set()
         self.window, self.window_bytes, self.kept_bytes, self.lost, self.full, self.parameter_bytes = collections.deque(), 0, 0, False, 0, 0
@@ -2188,6 +2208,8 @@ class Recorder:
         for hook in getattr(self, "tensor_hooks", ()):
             hook.remove()
         self.tensor_hooks = []
+        for buffer in getattr(self, "buffers", {}).values():
+            buffer.forget()
 
     # --- on and off
 
@@ -2241,38 +2263,44 @@ class Recorder:
             names.parameters[prefix + name] = parameter
 
     def enter_module(self, module, _):
+        if not self.on:
+            return
         try:
-            if not self.on or os.getpid() != self.process:
-                return
             if threading.get_ident() != self.thread:
                 if self.thread_is_new(module):
                     self.cannot_follow(f"thread {threading.current_thread().name}: {type(module).__name__}", self.where(),
                                        "call attnscope.record in that thread")
                 return
-            if self.in_backward():
+            if self.task() != -1:
                 return
-            depth = 0
-            if not self.tracks_errors:
+            stack, identity, depth = self.stack, id(module), 0
+            if not self.tracks_errors:  # a call that ended with an error is still on the stack
                 frame = sys._getframe(1)
                 while frame is not None:
                     depth, frame = depth + 1, frame.f_back
-                while self.stack and self.stack[-1].depth >= depth:
-                    self.stack.pop()
-            if not self.stack:
-                if id(module) not in self.names.modules:
-                    self.register(module)
-                if type(module).__name__ == "OptimizedModule":
-                    self.cannot_follow("compiled code", self.where(), "record without torch.compile")
-            number = self.counts[id(module)] = self.counts.get(id(module), 0) + 1
-            self.stack.append(Call(module, number, self.stack[-1] if self.stack else None, module.training, depth))
+                while stack and stack[-1].depth >= depth:
+                    stack.pop()
+            if not stack:
+                self.enter_root(module)
+            number = self.counts[identity] = self.counts.get(identity, 0) + 1
+            stack.append(Call(module, number, stack[-1] if stack else None, module.training, depth))
         except Exception:
             self.fail()
 
+    def enter_root(self, module):
+        if id(module) not in self.names.modules:
+            self.register(module)
+        if type(module).__name__ == "OptimizedModule":
+            self.cannot_follow("compiled code", self.where(), "record without torch.compile")
+
     def leave_module(self, module, *_):
-        if self.stack and self.on and threading.get_ident() == self.thread and any(call.module is module for call in self.stack):
-            if self.in_backward():
-                return
-            while self.stack.pop().module is not module:
+        stack = self.stack
+        if not stack or threading.get_ident() != self.thread:
+            return
+        if stack[-1].module is module and self.task() == -1:
+            stack.pop()
+        elif any(call.module is module for call in stack) and self.task() == -1:
+            while stack.pop().module is not module:
                 pass
 
     def thread_is_new(self, module):
@@ -2286,7 +2314,7 @@ class Recorder:
     # --- one operation
 
     def dispatch(self, function, args, kwargs):
-        if not self.on or (self.task() != -1 if self.task is not None else self.in_backward()):
+        if not self.on or self.task() != -1:
             return function(*args, **kwargs)
         fact = self.facts.get(id(function)) or self.learn(function)
         if fact.skip:
@@ -2309,19 +2337,19 @@ class Recorder:
                 self.fail()
         return result
 
-    def in_backward(self):
-        """Does the engine of autograd run? What it computes, and what a checkpoint computes again, is not recorded."""
-        if self.task is not None:
-            return self.task() != -1
+    def task_by_frames(self):
+        """Does the engine of autograd run? (-1: no. PyTorch before 2 does not say so: its file stands between us and the user's code.)
+        What it computes, and what a checkpoint computes again, is not recorded."""
         frame, outermost = sys._getframe(1), not self.stack
-        while frame is not None:  # PyTorch before 2: its own files stand between us and the user's code
+        while frame is not None:
             code = frame.f_code
-            if code.co_name in ("backward", "grad") and code.co_filename.endswith(os.path.join("torch", "autograd", "__init__.py")):
-                return True
-            if not outermost and _kind_of_code(code) == 2:
-                return False
+            kind = _KINDS.get(id(code)) or _kind_of_code(code)
+            if kind[0] == 3:
+                return 0
+            if kind[0] == 2 and not outermost:
+                return -1
             frame = frame.f_back
-        return False
+        return -1
 
     def learn(self, function):
         """Looks an operation up, once."""
@@ -2359,24 +2387,37 @@ class Recorder:
         return True
 
     def before(self, fact, args, kwargs):
-        """The arguments as values; what is about to be written over is copied."""
-        tensor, value_of = self.tensor, self.value_of
-        noted = []
+        """(arguments as values, named arguments, pairs of value and tensor); what is about to be written over is copied."""
+        plain, value_of, pairs, noted, named = self.plain, self.value_of, [], [], {}
         for each in args:
-            if isinstance(each, tensor):
-                noted.append(value_of(each))
-            elif type(each) in _SIMPLE:
+            kind = type(each)
+            if kind in plain:
+                value = value_of(each)
+                noted.append(value)
+                pairs.append((value, each))
+            elif kind in _SIMPLE:
                 noted.append(each)
-            elif isinstance(each, (list, tuple)):
-                noted.append([value_of(item) if isinstance(item, tensor) else item if type(item) in _SIMPLE else None for item in each])
             else:
-                noted.append(type(each).__name__)
-        named = {name: value_of(each) if isinstance(each, tensor) else each if type(each) in _SIMPLE else type(each).__name__
-                 for name, each in kwargs.items() if name not in fact.outs}
+                noted.append(self.note_other(each, pairs))
+        for name, each in kwargs.items():
+            if name not in fact.outs:
+                named[name] = each if type(each) in _SIMPLE else self.note_other(each, pairs)
         if fact.writes or fact.outs:
-            written = [args[place] for place in fact.writes if place < len(args)] + [kwargs.get(name) for name in fact.outs]
-            self.about_to_write(written)
-        return noted, named
+            self.about_to_write(self.written(fact, args, kwargs))
+        return noted, named, pairs
+
+    def note_other(self, argument, pairs):
+        if isinstance(argument, self.tensor):
+            value = self.value_of(argument)
+            pairs.append((value, argument))
+            return value
+        if isinstance(argument, (list, tuple)):
+            return [each if type(each) in _SIMPLE else self.note_other(each, pairs) for each in argument]
+        return type(argument).__name__
+
+    def written(self, fact, args, kwargs):
+        """The tensors that an operation writes to."""
+        return [args[place] for place in fact.writes if place < len(args)] + [kwargs.get(name) for name in fact.outs]
 
     def about_to_write(self, written):
         for each in written:
@@ -2389,28 +2430,28 @@ class Recorder:
 
     def after(self, fact, noted, args, kwargs, result):
         """Makes the node, and decides what is held."""
-        args_noted, named = noted
-        pairs = list(zip(args_noted, args))
-        results = result if isinstance(result, (list, tuple)) else (result,)
+        noted, named, pairs = noted
         graph = self.graph
         graph.count += 1
-        node = Node(graph.count, fact.op, args_noted, named, self.where(), self.stack[-1] if self.stack else None)
+        node = Node(graph.count, fact.op, noted, named, self.where(), self.stack[-1] if self.stack else None)
         if fact.writes or fact.outs:
-            self.was_written([args[place] for place in fact.writes if place < len(args)] + [kwargs.get(name) for name in fact.outs])
-            if fact.op in _OVERWRITES and node.args:
-                node.args = node.args[1:] if fact.op == "copy" else [None] + node.args[1:]
-            elif fact.op.startswith("_foreach") or fact.op.startswith("_fused_"):
+            self.was_written(self.written(fact, args, kwargs))
+            if fact.op in _OVERWRITES and noted:
+                node.args = noted[1:] if fact.op == "copy" else [None] + noted[1:]
+                pairs = pairs[1:]
+            elif fact.op.startswith(("_foreach", "_fused_")):
                 return
-        new = False
-        for each in results:
+        made, results = [], node.results
+        for each in result if isinstance(result, (list, tuple)) else (result,):
             if isinstance(each, self.tensor):
                 value = self.result_of(node, each)
-                new = new or value.maker is node
-                node.results.append(value)
-        if not new:
+                results.append(value)
+                if value.maker is node:
+                    made.append((value, each))
+        if not made:
             return
         graph.nodes.append(node)
-        self.hold(fact, node, pairs, results)
+        self.hold(fact, node, pairs, made)
         if fact.foreign:
             self.cannot_follow(f"operation {fact.function}", node.where, "its result is recorded, but not how it came about")
         elif fact.op == "flex_attention" and getattr(args[3] if len(args) > 3 else None, "__name__", "") not in ("", "_identity"):
@@ -2420,24 +2461,21 @@ class Recorder:
 
     def value_of(self, tensor):
         """The value that a tensor is."""
-        if type(tensor) not in self.plain:
-            return self.odd_value(tensor)
         try:
             storage = self.storage(tensor)
-        except Exception:  # nested, sparse and others have none
+        except Exception:  # sparse tensors and others have none
             return self.odd_value(tensor)
-        if tensor.layout is not self.torch.strided or tensor.is_nested:
+        if tensor.is_nested or type(tensor) not in self.plain:
             return self.odd_value(tensor)
-        key = storage._cdata
-        buffer = self.buffers.get(key)
+        buffer = self.buffers.get(storage._cdata)
         if buffer is None:
-            buffer = self.new_buffer(storage, key, True)
-        shape, strides, offset, dtype = tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype
-        value = buffer.values.get((offset, shape, strides, dtype))
+            buffer = self.new_buffer(storage, storage._cdata, True)
+        key = (tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype)
+        value = buffer.values.get(key)
         if value is None:
-            value = self.unseen(buffer, tensor, (offset, shape, strides, dtype))
-        elif type(tensor) is not self.tensor and value.parameter is None:  # made in this block
-            value.parameter = self.name_of_parameter(tensor)
+            value = self.unseen(buffer, tensor, key)
+        elif not value.parameter and type(tensor) is not self.tensor:  # made in this block, and perhaps not named yet
+            value.parameter = self.parameters.get(id(tensor), "") if value.parameter == "" else self.name_of_parameter(tensor)
         if self.gradients and not value.hooked and tensor.requires_grad:
             self.hook(value, tensor)
         return value
@@ -2514,9 +2552,12 @@ class Recorder:
 
     def result_of(self, node, tensor):
         """The value that a result is: new, or that of an argument which it shares its storage with."""
-        if type(tensor) not in self.plain or tensor.layout is not self.torch.strided or tensor.is_nested:
+        try:
+            storage = self.storage(tensor)
+        except Exception:
             return self.odd_value(tensor, node)
-        storage = self.storage(tensor)
+        if tensor.is_nested or type(tensor) not in self.plain:
+            return self.odd_value(tensor, node)
         identity = storage._cdata
         key = (tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype)
         buffer = self.buffers.get(identity)
@@ -2570,7 +2611,7 @@ class Recorder:
         """The name of a parameter whose module was not called as one (`attn.forward(x)`): modules are found in the frames."""
         frame, found = sys._getframe(1), None
         while frame is not None:
-            if _kind_of_code(frame.f_code) == 2:
+            if _kind_of_code(frame.f_code)[0] == 2:
                 owner = frame.f_locals.get("self")
                 if isinstance(owner, self.torch.nn.Module) and any(each is parameter for each in owner.parameters()):
                     found = owner
@@ -2581,71 +2622,68 @@ class Recorder:
 
     # --- what is held
 
-    def hold(self, fact, node, pairs, results):
+    def hold(self, fact, node, pairs, made):
         """Holds what can be a stage: operands and results of products without parameters, and what is made of them until the next
         product. Everything else waits in a window, from which the oldest is let go. `active` is 2 for what comes from such a product,
         1 for a linear map of it."""
-        kind = fact.kind
-        pairs = [pair for pair in pairs if type(pair[0]) is Value]
+        kind, level, parameters = fact.kind, 0, False
         for value, tensor in pairs:
             if value.parameter is not None:
+                parameters = True
                 self.keep_parameter(value, tensor)
+            elif value.active > level:
+                level = value.active
         if kind == "product":
-            self.hold_product(fact, node, pairs, results)
-            return
-        if kind in ("fused", "layer"):
-            for value, tensor in pairs:
+            self.hold_product(pairs, made, level)
+        elif kind == "fused" or kind == "layer":
+            self.keep_operands(pairs, made)
+        elif level == 2 and kind != "embedding":
+            if len(pairs) > 1:
+                for value, tensor in pairs:
+                    if not value.active:
+                        self.keep(value, tensor)
+            for value, tensor in made:
+                value.active = 2
                 self.keep(value, tensor)
-                self.keep_sources(value)
-            self.keep_results(node, results, 2)
-            return
-        level = max([value.active for value in node.inputs()], default=0)
-        if level == 2 and kind != "embedding":
-            for value, tensor in pairs:
-                if not value.active and len(pairs) > 1:
-                    self.keep(value, tensor)
-            self.keep_results(node, results, 2)
-        elif level == 1 and kind in ("view", "same"):
-            self.keep_results(node, results, 1)
-        elif level == 1 and fact.op == "add" and any(value.parameter is not None for value, _ in pairs):
-            self.keep_results(node, results, 0, True)
-        elif fact.op == "mul" and len(pairs) == 2 and node.results[0].size > max(value.size for value, _ in pairs) > 1:
-            for value, tensor in pairs:  # the first half of a product that is written with a sum
+        elif level == 1 and parameters and fact.op == "add":
+            for value, tensor in made:
                 self.keep(value, tensor)
-                self.keep_sources(value)
-            self.keep_results(node, results, 2)
+        elif fact.op == "mul" and len(pairs) == 2 and made[0][0].size > max(pairs[0][0].size, pairs[1][0].size) > 1:
+            self.keep_operands(pairs, made)  # the first half of a product that is written with a sum
         else:
-            self.keep_results(node, results, 0)
+            level = 1 if level == 1 and kind in ("view", "same") else 0
+            for value, tensor in made:
+                value.active = level
+                self.pass_by(value, tensor)
 
-    def hold_product(self, fact, node, pairs, results):
+    def hold_product(self, pairs, made, level):
         operands = pairs[-2:]
-        if any(value.parameter is not None for value, _ in operands):
-            level = max(value.active for value, _ in operands)
-            for value, tensor in operands:
-                if value.active:
-                    self.keep(value, tensor)
-            self.keep_results(node, results, 1 if level == 2 else 0, level == 2)
+        if all(value.parameter is None for value, _ in operands):
+            self.keep_operands(pairs, made)
             return
+        for value, tensor in operands:
+            if value.active:
+                self.keep(value, tensor)
+        for value, tensor in made:
+            value.active = 1 if level == 2 else 0
+            self.keep(value, tensor) if level == 2 else self.pass_by(value, tensor)
+
+    def keep_operands(self, pairs, made):
         for value, tensor in pairs:
             self.keep(value, tensor)
-        for value, _ in operands:
             self.keep_sources(value)
-        self.keep_results(node, results, 2)
+        for value, tensor in made:
+            value.active = 2
+            self.keep(value, tensor)
 
-    def keep_results(self, node, results, level, keep=False):
-        tensors = [each for each in results if isinstance(each, self.tensor)]
-        for value, tensor in zip(node.results, tensors):
-            if value.maker is not node:
-                continue
-            value.active, buffer = level, value.buffer
-            if buffer is None or buffer.kept:
-                continue
-            if level == 2 or keep:
-                self.keep(value, tensor)
-            elif buffer.alias is None and not buffer.outside:
-                buffer.alias = tensor.detach()
-                self.window.append(buffer)
-                self.window_bytes += buffer.bytes
+    def pass_by(self, value, tensor):
+        """Holds a value until the window is full."""
+        buffer = value.buffer
+        if buffer is None or buffer.alias is not None or buffer.outside:
+            return
+        buffer.alias = tensor.detach()
+        self.window.append(buffer)
+        self.window_bytes += buffer.bytes
         while self.window and self.window_bytes > self.limit // 4:
             old = self.window.popleft()
             if not old.kept:
@@ -2716,9 +2754,7 @@ class Recorder:
         first = None
         while frame is not None:
             code = frame.f_code
-            kind = _KINDS.get(code)
-            if kind is None:
-                kind = _kind_of_code(code)
+            kind = (_KINDS.get(id(code)) or _kind_of_code(code))[0]
             if kind == 2:
                 return code, frame.f_lasti, library
             if kind == 1 and first is None:
@@ -2746,9 +2782,9 @@ class Recorder:
                 else:
                     buffer.version = None if self.torch.is_inference(buffer.alias) else buffer.alias._version
         step = Step(self.graph, self.names, self.lost, self.full, self.kept_bytes, self.unfollowed, self.parameters_lost)
+        self.graph = None
         step.modules = list(self.given)
         step.rename(self.renamed)
-        self.buffers = {}
         self.clear()
         return step
 
@@ -2798,8 +2834,9 @@ _TORCH, _INSTALLED = [], []
 
 
 def _kind_of_code(code):
-    """0: PyTorch and this file; 1: an installed package or Python's own library; 2: the user's."""
-    kind = _KINDS.get(code)
+    """(0: PyTorch and this file; 1: an installed package or Python's own library; 2: the user's; 3: the call of autograd's engine), and
+    the code, which has to live on as it is known by its address."""
+    kind = _KINDS.get(id(code))
     if kind is None:
         if not _TORCH:
             import torch
@@ -2807,8 +2844,10 @@ def _kind_of_code(code):
             _INSTALLED.extend({sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")})
         name = code.co_filename
         installed = any(part in name for part in ("site-packages", "dist-packages")) or any(name.startswith(each) for each in _INSTALLED)
-        kind = 0 if name == __file__ or name.startswith(_TORCH[0]) else 1 if installed or name.startswith("<frozen") else 2
-        _KINDS[code] = kind
+        number = 0 if name == __file__ or name.startswith(_TORCH[0]) else 1 if installed or name.startswith("<frozen") else 2
+        if code.co_name in ("backward", "grad") and name.endswith(os.path.join("torch", "autograd", "__init__.py")):
+            number = 3
+        kind = _KINDS[id(code)] = (number, code)
     return kind
 
 
@@ -3360,6 +3399,7 @@ class Run:
                     _warn(f"nothing more is recorded in {self.path}: {type(error).__name__}: {error}")
             finally:
                 self.waiting -= step.bytes
+                step.graph.forget()
                 step = None
 
     def write_step(self, step):
@@ -3449,7 +3489,7 @@ def _describe_error(error):
     trace, line = error.__traceback__, None
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename != __file__ and ("torch" not in sys.modules or _kind_of_code(code) == 2):
+        if code.co_filename != __file__ and ("torch" not in sys.modules or _kind_of_code(code)[0] == 2):
             line = f"{short_file(code.co_filename)}:{trace.tb_lineno}"
         trace = trace.tb_next
     return {"type": type(error).__name__, "text": str(error)[:2000], "line": line}
