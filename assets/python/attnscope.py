@@ -53,8 +53,8 @@ MIB = 1 << 20
 _CLASSES = {
     "view": "view _unsafe_view reshape _reshape_alias unsqueeze squeeze flatten unflatten",
     "permute": "permute transpose t numpy_T mT movedim swapaxes",
-    "same": "clone contiguous _to_copy to detach alias lift_fresh lift_fresh_copy roll flip written copy index_put index_copy "
-            "masked_scatter slice_scatter select_scatter fill zero",
+    "same": "clone contiguous _to_copy to detach alias lift_fresh lift_fresh_copy copy",
+    "placed": "written index_put index_copy index_fill masked_scatter scatter slice_scatter select_scatter fill zero roll flip",
     "broadcast": "expand repeat",
     "cut": "slice select narrow split split_with_sizes chunk unbind index index_select gather unfold constant_pad_nd",
     "join": "cat stack",
@@ -81,7 +81,7 @@ CLASS_OF = {name: kind for kind, names in _CLASSES.items() for name in names.spl
 RANDOM = frozenset("bernoulli rand rand_like native_dropout _fused_dropout dropout".split())
 DROPOUT = frozenset("native_dropout _fused_dropout dropout".split())
 ACTIVATION = frozenset("relu gelu silu tanh sigmoid elu leaky_relu softplus hardtanh threshold".split())
-CARRIED = frozenset("view permute same broadcast cut join elementwise".split())
+CARRIED = frozenset("view permute same placed broadcast cut join elementwise".split())
 
 
 class Value:
@@ -440,7 +440,7 @@ def _one_axis(node, dimensions):
 
 def strip(value, kinds=("view", "permute", "same")):
     """The value that this one is a view or copy of."""
-    while value.maker is not None and value.maker.kind in kinds and value.maker.op != "written" and type(value.maker.args[0]) is Value:
+    while value.maker is not None and value.maker.kind in kinds and type(value.maker.args[0]) is Value:
         value = value.maker.args[0]
     return value
 
@@ -860,15 +860,23 @@ class Chain:
 
     def back(self, value, layout, keys, scale=True):
         """Through views, copies, repeated heads and factors."""
-        while value.maker is not None and type(value.maker.args[0] if value.maker.args else None) is Value:
+        while value.maker is not None and value.maker.inputs():
             node = value.maker
-            source = node.args[0]
+            source = node.inputs()[0]
+            if node.op == "cat":  # with a cache that was empty
+                whole = [each for each in node.inputs() if each.size]
+                if len(whole) != 1:
+                    break
+                value = whole[0]
+                continue
+            if type(node.args[0]) is not Value:
+                break
             if node.op == "mul" and type(node.args[1]) is Value and node.args[1].size >= source.size > 1 or (
                     node.op == "mul" and type(node.args[1]) is Value and source.size == 1):
                 source = node.args[1]
             factor = factor_of(node, source) if scale else None
             repeats = node.op in ("expand", "repeat") or node.op == "index_select" and _made_by(node.args[2], "repeat_interleave")
-            if node.kind not in ("view", "permute", "same") and factor is None and not repeats or node.op == "written":
+            if node.kind not in ("view", "permute", "same") and factor is None and not repeats:
                 break
             if node.kind == "view" and is_rows(source) or source.dtype != value.dtype:
                 break
@@ -1201,7 +1209,7 @@ def mask_or_bias(value):
         return "masked", "bias"
     cells = value.read()
     with np.errstate(invalid="ignore"):
-        return "masked", "mask" if cells.size and float(np.nanmin(cells)) <= -1000 else "bias"
+        return "masked", "mask" if cells.size and float(np.nanmin(cells)) <= -1000 or not cells.any() else "bias"
 
 
 class Maps:
@@ -1307,7 +1315,7 @@ class Behind:
             return ()
         dead = node.kind == "elementwise" and any(each is not value and not is_constant(each) and each.dtype != "bool"
                                                   and each.maker is not None and each.maker.op not in RANDOM for each in node.inputs())
-        if node.kind not in CARRIED or node.op == "written" or dead and node.op in ("add", "sub"):
+        if node.kind not in CARRIED or node.kind == "placed" or dead and node.op in ("add", "sub"):
             return ()
         found = []
         for result in node.results:
@@ -1607,14 +1615,11 @@ def fused_attention(graph, node):
     crossing_facts(attention, chains[0].steps[-1], behind)
     g, wide = "G" if attention.sizes["G"] != attention.sizes["H"] else "H", "E" if e != d else "D"
     for name, chain, letters in zip("qkv", chains, ("BHTD", f"B{g}SD", f"B{g}S{wide}")):
-        for _, factor, _, _ in chain.factors:
-            attention.facts.append({"what": "factor_before_kernel", "stage": name, "by": factor})
-        if chain.factors:  # the kernel gets what was multiplied, so that is what is shown
-            chain.steps = [(None, *dict(zip("qkv", zip((q, k, v), layouts)))[name])]
         chain_stages(attention, name, chain, letters)
     if wide == "D":
         attention.roles["D"] = attention.roles["D"] | attention.roles["E"]
-    follow_stages(attention, node, fused.scale or 1 / math.sqrt(d or 1), fused.mask, fused.causal,
+    before = math.prod(factor for chain in chains[:2] for _, factor, _, _ in chain.factors)
+    follow_stages(attention, node, (fused.scale or 1 / math.sqrt(d or 1)) * before, fused.mask, fused.causal,
                   aligned(batch + [T, S], fused.mask) if fused.mask is not None else None, fused.dropout)
     context_stages(attention, node, [(result, out_layout)], behind)
     if node.op == "flex_attention":
@@ -1887,7 +1892,8 @@ class Around:
         result = node.results[0]
         if node.kind == "embedding":
             summed = any(user.op == "add" for user in result.users or ())
-            name = "embedding" if not summed else "position_embedding" if "token_embedding" in self.counts else "token_embedding"
+            first = "token_embedding" + self.layer(node)[1] not in self.counts
+            name = "embedding" if not summed else "token_embedding" if first else "position_embedding"
             self.entry(name, "embedding", node, result, parameters=self.parameters(node))
         elif node.kind == "norm" or self.is_rms(node):
             self.entry("norm", "norm", node, result, inputs=[self.norm_input(node)], parameters=self.norm_parameters(node))
@@ -1901,32 +1907,37 @@ class Around:
             self.entry("loss", "given", node, result, inputs=node.inputs()[:1], called=node.op)
 
     def layer(self, node):
+        """(the layer that an operation belongs to, "#2" for its second call), or ("", that of the outermost module)."""
+        number, outermost = 1, 1
+        layer = ""
         for call in node.call.chain() if node.call is not None else ():
-            layer, _ = self.names.layer_of(self.names.path(call))
-            if layer:
-                return layer
-        return ""
+            path = self.names.path(call)
+            outermost = call.number
+            if not layer:
+                layer, _ = self.names.layer_of(path)
+            if layer and path == layer:
+                number = call.number
+        number = number if layer else outermost
+        return layer, f"#{number}" if number > 1 else ""
 
     def entry(self, name, op, node, result, inputs=(), parameters=(), **more):
-        layer = self.layer(node)
+        layer, call = self.layer(node)
+        prefix, suffix = (layer + call + "/", "") if layer else ("", call)
         if name == "norm":
-            name = self.norm_name(layer)
-        prefix = layer + "/" if layer else ""
-        count = self.counts[prefix + name] = self.counts.get(prefix + name, -1) + 1
-        full = prefix + name + (f".{count}" if count else "")
+            name = self.norm_name(layer, prefix, suffix)
+        if name.startswith("residual"):
+            self.counts["residuals" + ("" if layer else suffix)] = 1
+        count = self.counts[prefix + name + suffix] = self.counts.get(prefix + name + suffix, -1) + 1
+        full = prefix + name + suffix + (f".{count}" if count else "")
         self.entries.append({"name": full, "op": op, "node": node, "value": result, "inputs": list(inputs),
                              "parameters": [each for each in parameters if each], **more})
         self.named[result] = (None, full)
         return full
 
-    def norm_name(self, layer):
-        prefix = layer + "/" if layer else ""
-        if not layer and self.attention_nodes and self.counts.get("residuals", 0):
+    def norm_name(self, layer, prefix, suffix):
+        if not layer and self.counts.get("residuals"):
             return "final_norm"
-        for name in ("norm_1", "norm_2"):
-            if prefix + name not in self.counts:
-                return name
-        return "norm"
+        return next((name for name in ("norm_1", "norm_2") if prefix + name + suffix not in self.counts), "norm")
 
     def parameters(self, node):
         return [strip(each).parameter for each in node.inputs()]
@@ -1990,7 +2001,6 @@ class Around:
         if descends(late, early):
             number = 2 if any(entry["op"] == "linear" and descends(late, entry["value"], early) for entry in self.entries[-6:]
                               if entry["name"].rpartition("/")[2].startswith("ffn_out")) else 1
-            self.counts["residuals"] = 1
             self.entry(f"residual_{number}", "add", node, result, inputs=[a, b])
 
     def is_rms(self, node):
@@ -2017,16 +2027,17 @@ class Around:
 
     def last_linear_is_logits(self):
         """The last linear map gives logits if its width is that of an embedding, or if its result enters a loss."""
-        linears = [entry for entry in self.entries if entry["op"] == "linear" and "/" not in entry["name"]]
-        if not linears:
-            return
-        last = linears[-1]
+        by_call = {self.layer(entry["node"])[1]: entry for entry in self.entries if entry["op"] == "linear" and "/" not in entry["name"]}
+        for call, entry in by_call.items():
+            self.make_logits(call, entry)
+
+    def make_logits(self, call, last):
         widths = {entry["node"].args[0].shape[0] for entry in self.entries if entry["op"] == "embedding"}
         value = last["value"]
         losses = any(descends(entry["value"], value) for entry in self.entries if entry["name"].startswith("loss"))
         if value.shape and value.shape[-1] in widths or losses:
-            last["name"] = "logits"
-            self.named[value] = (None, "logits")
+            last["name"] = "logits" + call
+            self.named[value] = (None, last["name"])
 
     def name_of(self, value, attention=None):
         """The stage that a value is, seen through views, copies and dropout; None if it is none."""
@@ -2149,6 +2160,9 @@ class Buffer:
     def forget(self):
         """No tensor is looked up in this storage any more. (Values know their buffers, so this frees both without a garbage collection.)"""
         self.values, self.before, self.last = {}, None, None
+
+    def drop(self):
+        self.alias = None
 
     def rescue(self):
         """Copies the numbers before they are written over."""
@@ -2426,7 +2440,7 @@ class Recorder:
             elif isinstance(each, self.tensor) and type(each) in self.plain:
                 buffer = self.buffers.get(self.storage(each)._cdata)
                 if buffer is not None and buffer.alias is not None:
-                    buffer.rescue()
+                    buffer.rescue() if buffer.kept or not buffer.outside else buffer.drop()
 
     def after(self, fact, noted, args, kwargs, result):
         """Makes the node, and decides what is held."""
@@ -2631,6 +2645,8 @@ class Recorder:
             if value.parameter is not None:
                 parameters = True
                 self.keep_parameter(value, tensor)
+            elif value.buffer is not None and value.buffer.alias is None and (value.buffer.outside or value.buffer.bytes <= 8):
+                value.buffer.alias = tensor.detach()  # costs no memory: it exists anyway, or is a number
             elif value.active > level:
                 level = value.active
         if kind == "product":
@@ -2700,7 +2716,7 @@ class Recorder:
             return
         if buffer.alias is None:
             buffer.alias = tensor.detach()
-        else:
+        elif not buffer.outside:
             self.window_bytes -= buffer.bytes
         buffer.kept = True
         self.kept_bytes += buffer.bytes
@@ -2730,8 +2746,9 @@ class Recorder:
                 buffer = each.buffer
                 if buffer is not None and buffer.alias is not None and not buffer.kept and each.parameter is None:
                     buffer.kept = True
-                    self.kept_bytes += buffer.bytes
-                    self.window_bytes -= buffer.bytes
+                    if not buffer.outside:
+                        self.kept_bytes += buffer.bytes
+                        self.window_bytes -= buffer.bytes
                 todo.append(each)
 
     def hook(self, value, tensor):
@@ -3171,7 +3188,7 @@ class Description:
         """A tensor of `around`, as the code has it."""
         letters = {2: "TC", 3: "BTC"}.get(len(value.shape))
         entry = {"axes": letters} if letters and value.dtype.startswith(("float", "bfloat")) else {}
-        base = name.rpartition("/")[2].partition(".")[0]
+        base = re.split(r"[.#]", name.rpartition("/")[2])[0]
         if not value.held() or self.step.lost or value.dtype not in _DTYPES:
             return {**entry, "have": "no", "reason": "let go to save memory; give memory=BYTES"}
         if self.stages is not None and base not in self.stages:
