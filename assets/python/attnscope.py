@@ -1963,18 +1963,16 @@ class Around:
         return type(value) is Value and linear_of(value) is not None
 
     def behind_activation(self, value):
-        value = strip(value, ("view", "permute", "same"))
-        for _ in range(3):
+        """Does an activation, perhaps with a gate, lead here through views and dropout?"""
+        for _ in range(8):
             if value.maker is None:
                 return False
-            if value.maker.op in ACTIVATION:
+            if value.maker.op in ACTIVATION or value.maker.op == "mul" and any(
+                    _made_by(strip(each), *ACTIVATION) for each in value.maker.inputs()):
                 return True
-            if value.maker.op in ("mul", *DROPOUT):  # a gate, or dropout
-                sources = value.maker.inputs()
-                if any(_made_by(strip(each), *ACTIVATION) for each in sources):
-                    return True
-                value = sources[0]
-            value = strip(value, ("view", "permute", "same"))
+            value = passed(value)
+            if value is None:
+                return False
         return False
 
     def before_activation(self, value):
@@ -2047,11 +2045,20 @@ class Around:
                 if owner is None:
                     return stage
                 return stage.name if owner is attention else f"{owner.name}/{stage.name}"
-            if value.maker is None or value.maker.kind not in ("view", "permute", "same", "cut") and value.maker.op not in DROPOUT and (
-                    value.maker.kind != "norm"):
+            value = passed(value)
+            if value is None:
                 return None
-            value = value.maker.args[0]
         return None
+
+
+def passed(value):
+    """What a view, a copy or a dropout was made of; None for the result of another operation."""
+    node = value.maker
+    if node is None or not node.args or type(node.args[0]) is not Value:
+        return None
+    if node.kind in ("view", "permute", "same", "cut") or is_dropout(node, node.args[0]):
+        return node.args[0]
+    return None
 
 
 def descends(late, early, stop=None, limit=300):
@@ -2119,6 +2126,8 @@ def unused_parameters(graph, names):
     found = []
     for name in names.parameters:
         owner = name.rpartition(".")[0]
+        while names.classes.get(owner.rpartition(".")[0]) == "Sequential":
+            owner = owner.rpartition(".")[0]
         if name not in used and (owner in ran or owner.rpartition(".")[0] in ran and owner):
             found.append(name)
     return found
@@ -2261,7 +2270,7 @@ class Recorder:
         prefix, count = "", 1
         while any(prefix + name in taken for name, _ in root.named_parameters()) or any(
                 (prefix + path).rstrip(".") in names.classes and names.owners[(prefix + path).rstrip(".")] not in map(id, root.modules())
-                for path in paths):
+                for path in paths if path):
             prefix, count = f"{kind}." if count == 1 else f"{kind}{count}.", count + 1
         self.roots.append(root)
         for path, module in root.named_modules():
@@ -2594,12 +2603,8 @@ class Recorder:
         reference, value = self.others.get(id(tensor), (None, None))
         if reference is not None and reference() is tensor:
             return value
-        try:
-            shape, dtype = tuple(tensor.shape), str(tensor.dtype)[6:]
-        except Exception:
-            shape, dtype = (), "nested"
-        if type(tensor) in self.plain and tensor.is_nested:
-            shape = self.padded_shape(tensor)
+        dtype = str(tensor.dtype)[6:]
+        shape = self.padded_shape(tensor) if tensor.is_nested else tuple(tensor.shape)
         self.graph.count += 1
         value = Value(self.graph.count, node, shape, dtype, self.parameters.get(id(tensor)))
         if type(tensor) in self.plain and tensor.is_nested and tensor.layout is self.torch.strided:
@@ -2700,7 +2705,7 @@ class Recorder:
         buffer.alias = tensor.detach()
         self.window.append(buffer)
         self.window_bytes += buffer.bytes
-        while self.window and self.window_bytes > self.limit // 4:
+        while len(self.window) > 16 and self.window_bytes > (self.limit // 32 if self.lost else self.limit // 4):
             old = self.window.popleft()
             if not old.kept:
                 old.alias = None
@@ -2744,7 +2749,8 @@ class Recorder:
                 continue
             for each in node.inputs():
                 buffer = each.buffer
-                if buffer is not None and buffer.alias is not None and not buffer.kept and each.parameter is None:
+                if buffer is not None and buffer.alias is not None and not buffer.kept and each.parameter is None and (
+                        buffer.outside or self.kept_bytes + buffer.bytes + self.waiting() <= self.limit):
                     buffer.kept = True
                     if not buffer.outside:
                         self.kept_bytes += buffer.bytes
@@ -3039,6 +3045,11 @@ class Description:
         axes = {letter: sizes[letter] for letter in "BHGTSD"}
         if sizes["E"] != sizes["D"]:
             axes["E"] = sizes["E"]
+        repeat, chosen = attention.repeat, {}
+        if self.heads is not None:
+            chosen = {"heads_written": self.heads_of(attention), "heads_of": sizes["H"]}
+            axes["H"] = axes["G"] = len(chosen["heads_written"])
+            repeat = 1
         for fact in attention.facts:
             fact.setdefault("line", where.line)
         path = self.step.names.path(attention.call)
@@ -3053,7 +3064,7 @@ class Description:
                 "training": call.training if call is not None else None,
                 "source": where.line, "call": attention.number, "calls": attention.calls, "group": attention.group,
                 **({"group_by": attention.group_by} if attention.group else {}),
-                "layer": attention.layer, "kind": attention.kind, "axes": axes, "heads": attention.heads, "repeat": attention.repeat,
+                "layer": attention.layer, "kind": attention.kind, "axes": axes, "heads": attention.heads, "repeat": repeat, **chosen,
                 "softmax_over": attention.softmax_over, "scale": attention.scale, "library": where.library, "stages": stages,
                 "facts": facts, "unfollowed": attention.unfollowed}
 
@@ -3069,7 +3080,8 @@ class Description:
         """One stage as recording.json has it; its tensor is put on the list."""
         line = Place(stage.node.where if stage.node is not None else None)
         self.quote(line)
-        entry = {"name": stage.name, "op": stage.op, "inputs": list(stage.inputs), "axes": stage.letters, "line": line.line,
+        axes = stage.letters.replace("G", "H") if self.heads is not None else stage.letters
+        entry = {"name": stage.name, "op": stage.op, "inputs": list(stage.inputs), "axes": axes, "line": line.line,
                  "have": stage.have}
         more = dict(stage.more)
         source, mask = more.pop("source", None), more.pop("mask", None)
@@ -3114,7 +3126,7 @@ class Description:
         dtype = _DTYPES.get(first.dtype)
         if dtype is None:
             return False
-        placed = []
+        placed, attention = [], parts[0][0]
         for owner, value, layout in parts:
             place = owner.place(layout, letters) if layout is not None else None
             placed.append((value, place))
@@ -3123,8 +3135,9 @@ class Description:
         if join is not None:
             shape[join] = sum(place[2][join] for _, place in placed)
         head = next((letters.index(letter) for letter in "HG" if letter in letters), None) if placed[0][1] is not None else None
-        heads = [each for each in self.heads if each < shape[head]] if self.heads is not None and head is not None else None
+        heads = self.heads_of(attention) if self.heads is not None and head is not None and shape[head] > 1 else None
         if heads is not None:
+            heads = [each * shape[head] // attention.sizes["H"] for each in heads]  # of keys: the head that the query's head uses
             shape[head] = len(heads)
 
         def read():
@@ -3134,6 +3147,10 @@ class Description:
 
         self.append(name, dtype, shape, read, [value for value, _ in placed])
         return True
+
+    def heads_of(self, attention):
+        """The heads to write."""
+        return [each for each in self.heads if 0 <= each < attention.sizes["H"]]
 
     def append(self, name, dtype, shape, read, values):
         wanted = {"float16": "F16", "float32": "F32"}.get(str(self.dtype).rpartition(".")[2])
