@@ -999,6 +999,10 @@ class Builder:
         T = atoms.family(self.rows([atom for atom in resolve(sorted(self.free_q)) if atom not in S])) - S - D
         batch = [atom for atom in in_map if atom not in T and atom not in S]
         with_v, with_q = self.standing_with(self.behind.layouts, E), self.standing_with([step[2] for step in self.q.steps], D)
+        if not E and self.behind.concat is not None and self.behind.concat[1]:  # heads of width 1 have no axis to stand with
+            with_v = set(resolve(self.behind.concat[1][-1]))
+        if not D and linear_of(self.q.value) is not None:
+            with_q = set(resolve(self.q.steps[-1][2][-1]))
         heads = [atom for atom in batch if atom in with_v] or [atom for atom in batch if atom in with_q]
         if not heads:
             heads = [atom for atom in in_map if atom in T and atom in with_v and atom in with_q]
