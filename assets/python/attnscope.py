@@ -101,7 +101,7 @@ class Value:
 
     def held(self):
         """Are the numbers still there?"""
-        return self.data is not None or (self.buffer is not None and self.buffer.alias is not None)
+        return self.data is not None or (self.buffer is not None and self.buffer.alias is not None and not self.buffer.alias.is_meta)
 
     def read(self):
         """The numbers, as a NumPy array (bfloat16 as the bits of int16)."""
@@ -2209,7 +2209,7 @@ class Recorder:
         self.storage = torch.Tensor.untyped_storage if hasattr(torch.Tensor, "untyped_storage") else torch.Tensor._storage
         self.task = getattr(torch._C, "_current_graph_task_id", self.task_by_frames)
         self.facts, self.names, self.roots, self.parameters, self.given = {}, Names(), [], {}, list(roots)
-        self.thread, self.process, self.on, self.failed = threading.get_ident(), os.getpid(), False, None
+        self.thread, self.on, self.entered, self.failed = threading.get_ident(), False, False, None
         self.hooks, self.unfollowed, self.path_of_frame = [], {}, {}
         self.dtypes, self.renamed = {}, {}
         self.mode = _mode_class()(self)
@@ -2251,13 +2251,15 @@ class Recorder:
             self.hooks.append(module.register_module_forward_hook(self.leave_module))
             self.tracks_errors = False
         self.mode.__enter__()
+        self.entered = True
 
     def stop(self):
         self.on = False
         for hook in self.hooks:
             hook.remove()
         self.hooks = []
-        if os.getpid() == self.process and threading.get_ident() == self.thread:
+        if self.entered and threading.get_ident() == self.thread:
+            self.entered = False
             _leave(self.mode)
         self.stack = []
 
@@ -2304,6 +2306,10 @@ class Recorder:
             if not self.tracks_errors:  # a call that ended with an error is still on the stack
                 frame = sys._getframe(1)
                 while frame is not None:
+                    if frame.f_code.co_name == "_checkpoint_without_reentrant":
+                        self.cannot_follow("checkpoint(use_reentrant=False) of PyTorch 1", self.where(), "record with use_reentrant=True")
+                        self.stop()  # its backward pass would fail under any mode
+                        return
                     depth, frame = depth + 1, frame.f_back
                 while stack and stack[-1].depth >= depth:
                     stack.pop()
@@ -2832,9 +2838,13 @@ class Step:
                     value.parameter = renamed[value.parameter]
 
 
+class _Whole:
+    is_meta = False
+
+
 class Nested:
     """Stands for the storage of a nested tensor: its rows are read when the step is written, padded with zeros."""
-    alias, kept, outside, bytes, version = True, True, False, 0, None
+    alias, kept, outside, bytes, version = _Whole, True, False, 0, None
 
     def __init__(self, tensor):
         self.nested = tensor
@@ -2872,6 +2882,8 @@ def _kind_of_code(code):
         name = code.co_filename
         installed = any(part in name for part in ("site-packages", "dist-packages")) or any(name.startswith(each) for each in _INSTALLED)
         number = 0 if name == __file__ or name.startswith(_TORCH[0]) else 1 if installed or name.startswith("<frozen") else 2
+        if name.startswith("<eval_with_key>"):  # what PyTorch's compiler wrote
+            number = 0
         if code.co_name in ("backward", "grad") and name.endswith(os.path.join("torch", "autograd", "__init__.py")):
             number = 3
         kind = _KINDS[id(code)] = (number, code)
@@ -2972,7 +2984,11 @@ def write_safetensors(path, tensors, metadata):
             file.write(len(text).to_bytes(8, "little"))
             file.write(text)
             for each in tensors:
-                array = np.ascontiguousarray(each.read())
+                try:
+                    array = np.ascontiguousarray(each.read())
+                except (RuntimeError, ValueError, TypeError, NotImplementedError):
+                    failed = each
+                    break
                 if array.nbytes != each.bytes or not each.unchanged():
                     failed = each
                     break
@@ -3335,11 +3351,9 @@ class Run:
         try:
             if logged:
                 self.append("curves", {"step": self.number, "time": round(time.time(), 3), **{k: _number(v) for k, v in logged.items()}})
-            if self.recorder is not None and self.recorder.on:
+            if self.recorder is not None and self.recorder.graph.nodes:
                 self.recorder.stop()
                 self.send(self.recorder.finish(copy=True))
-            elif self.recorder is not None and self.recorder.failed is None:
-                pass
             self.number += 1
             if self.recorder is not None and self.recorder.failed is None and self.number % self.every == 0:
                 self.recorder.start()
@@ -3375,10 +3389,9 @@ class Run:
             if error is not None:
                 self.error = _describe_error(error)
             if recorder is not None:
-                noted = recorder.on or recorder.failed
                 recorder.stop()
                 step = recorder.finish(copy=False)
-                if noted and step.graph.nodes:
+                if step.graph.nodes:
                     step.error = self.error or recorder.failed
                     self.send(step)
                 self.unfollowed.update(recorder.unfollowed)
