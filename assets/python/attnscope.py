@@ -778,7 +778,8 @@ class Attention:
     def __init__(self, atoms, node):
         self.atoms, self.node, self.stages, self.facts, self.unfollowed = atoms, node, [], [], []
         self.roles, self.sizes, self.heads, self.repeat, self.scale, self.softmax_over = {}, {}, "known", 1, None, "S"
-        self.kind, self.call, self.group, self.library, self.context, self.concat, self.out = "self", node.call, None, False, None, None, None
+        self.kind, self.call, self.group, self.softmax = "self", node.call, None, None
+        self.context = self.concat = self.out = None
         self.q_linear = self.k_linear = self.v_linear = None
         self.shared = []
 
@@ -957,6 +958,7 @@ class Builder:
         self.graph, self.walk, self.softmax, self.after, self.others = graph, walk, softmax, after, others
         self.product, self.atoms = walk.product, walk.atoms
         self.attention = Attention(self.atoms, self.product.node)
+        self.attention.softmax = softmax.node
 
     def build(self):
         attention, product, after = self.attention, self.product, self.after
@@ -1895,20 +1897,29 @@ class Around:
             return
         result = node.results[0]
         if node.kind == "embedding":
-            summed = any(user.op == "add" for user in result.users or ())
-            first = "token_embedding" + self.layer(node)[1] not in self.counts
-            name = "embedding" if not summed else "token_embedding" if first else "position_embedding"
-            self.entry(name, "embedding", node, result, parameters=self.parameters(node))
+            self.entry(self.embedding_name(node, result), "embedding", node, result, parameters=self.parameters(node))
         elif node.kind == "norm" or self.is_rms(node):
             self.entry("norm", "norm", node, result, inputs=[self.norm_input(node)], parameters=self.norm_parameters(node))
         elif node.kind in ("product", "conv") and linear_of(result) is not None and linear_of(result)[2] is node:
             self.linear(node, result)
-        elif node.op in ACTIVATION and self.behind_linear(node.args[0]):
+        elif node.op == "mul" and self.gate_of(node) is not None:
+            gate, hidden, called = self.gate_of(node)
+            self.entry("ffn_activation", "activation", node, result, inputs=[gate, hidden], called=called, gated=True)
+        elif node.op in ACTIVATION and self.behind_linear(node.args[0]) and not self.gates(result):
             self.entry("ffn_activation", "activation", node, result, inputs=[node.args[0]], called=node.op)
         elif node.op == "add" and all(type(each) is Value for each in node.args[:2]):
             self.addition(node, result)
         elif node.op in ("nll_loss_forward", "mse_loss", "binary_cross_entropy_with_logits", "nll_loss2d_forward"):
             self.entry("loss", "given", node, result, inputs=node.inputs()[:1], called=node.op)
+
+    def embedding_name(self, node, result):
+        if not any(user.op == "add" for user in result.users or ()):
+            return "embedding"
+        table = "".join(name for name in self.parameters(node) if name).lower()
+        if "type" in table or "segment" in table:
+            return "type_embedding"
+        first = "token_embedding" + self.layer(node)[1] not in self.counts
+        return "token_embedding" if first and "pos" not in table else "position_embedding"
 
     def layer(self, node):
         """(the layer that an operation belongs to, "#2" for its second call), or ("", that of the outermost module)."""
@@ -1960,8 +1971,27 @@ class Around:
             result = view.results[0]
         if result in self.inside:
             return
-        name = "ffn_out" if self.behind_activation(source) else "ffn_hidden" if self.before_activation(result) else "linear"
+        if not parameters and self.name_of(source) is None:
+            return
+        gate = any(user.op in ACTIVATION and self.gates(user.results[0]) for user in result.users or ())
+        name = "ffn_out" if self.behind_activation(source) else "ffn_gate" if gate else "ffn_hidden" if self.before_activation(
+            result) else "linear"
         self.entry(name, "linear", node, result, inputs=[source], parameters=parameters)
+
+    def gates(self, value):
+        """Is this activation one factor of a gate?"""
+        return any(user.op == "mul" and self.gate_of(user) is not None for user in value.users or ())
+
+    def gate_of(self, node):
+        """(gate, hidden, activation) of a product of two linear maps of one input, of which one went through an activation."""
+        if not all(type(each) is Value for each in node.args[:2]):
+            return None
+        for one, other in (node.args[:2], node.args[1::-1]):
+            if _made_by(one, *ACTIVATION):
+                gate, hidden = linear_of(one.maker.args[0]), linear_of(other)
+                if gate and hidden and strip(gate[0]) is strip(hidden[0]):
+                    return one.maker.args[0], other, one.maker.op
+        return None
 
     def behind_linear(self, value):
         return type(value) is Value and linear_of(value) is not None
@@ -2001,8 +2031,11 @@ class Around:
             return
         early, late = (a, b) if a.number < b.number else (b, a)
         if descends(late, early):
-            number = 2 if any(entry["op"] == "linear" and descends(late, entry["value"], early) for entry in self.entries[-6:]
-                              if entry["name"].rpartition("/")[2].startswith("ffn_out")) else 1
+            added = self.named.get(self.nearest(late))
+            if added is not None and added[0] is None:  # a norm may stand between
+                added = next((self.named.get(self.nearest(entry["inputs"][0])) for entry in self.entries
+                              if entry["name"] == added[1] and entry["op"] == "norm"), added)
+            number = 1 if added is not None and added[0] is not None else 2
             self.entry(f"residual_{number}", "add", node, result, inputs=[a, b])
 
     def is_rms(self, node):
@@ -2041,18 +2074,20 @@ class Around:
             last["name"] = "logits" + call
             self.named[value] = (None, last["name"])
 
-    def name_of(self, value, attention=None):
+    def nearest(self, value):
         """The stage that a value is, seen through views, copies and dropout; None if it is none."""
         for _ in range(12):
-            if value in self.named:
-                owner, stage = self.named[value]
-                if owner is None:
-                    return stage
-                return stage.name if owner is attention else f"{owner.name}/{stage.name}"
+            if value is None or value in self.named:
+                return value
             value = passed(value)
-            if value is None:
-                return None
         return None
+
+    def name_of(self, value, attention=None):
+        """The name of that stage."""
+        owner, stage = self.named.get(self.nearest(value), (None, None))
+        if owner is None:
+            return stage
+        return stage.name if owner is attention else f"{owner.name}/{stage.name}"
 
 
 def passed(value):
@@ -2120,6 +2155,71 @@ def _context_axis(attention, node, along):
         if layout is None:
             return []
         value = user.results[0]
+    return []
+
+
+def nodes_by_call(graph):
+    """The operations that ran in each call of a module."""
+    found = {}
+    for node in graph.nodes:
+        for call in node.call.chain() if node.call is not None else ():
+            found.setdefault(call, []).append(node)
+    return found
+
+
+def no_residual(attention, nodes, unused, names):
+    """The call of a block with an attention and more whose result gets nothing of its input but through the attention, or None."""
+    if attention.context is None or attention.call is None:
+        return None
+    own = {linear[2] for linear in (attention.q_linear, attention.k_linear, attention.v_linear) if linear}
+    context = attention.context.result
+    for call in attention.call.chain():
+        path = names.path(call)
+        more = any(node.kind == "product" and node.number > attention.node.number and node not in own and (
+            attention.out is None or node.number > attention.out[2].number) and any(map(is_parameter, node.inputs())) for node in nodes[call])
+        norms = any(name.startswith(path + ".") and re.search(r"norm|\bln", name) for name in unused)
+        if more or norms:
+            return call if _only_through(context, nodes[call]) else None
+    return None
+
+
+def _only_through(context, nodes):
+    """Does everything that goes from the first input of some operations to their last result of that shape pass the context?"""
+    inside = {value for node in nodes for value in node.results}
+    first = next((value for node in nodes for value in node.inputs() if value not in inside and not is_constant(value)
+                  and value.dtype.startswith(("float", "bfloat"))), None)
+    if first is None:
+        return False
+    last = [value for node in nodes for value in node.results if value.shape == first.shape]
+    return bool(last) and descends(last[-1], first) and not descends(last[-1], first, context)
+
+
+def graph_facts(graph, attentions):
+    """What only the graph as a whole shows: weights that reach nothing, and targets that are the inputs."""
+    facts, found = [], {attention.softmax for attention in attentions if attention.softmax is not None}
+    for walk in filter(None, map(walk_from, graph.nodes)):
+        facts += [{"what": "weights_unused", "line": Place(softmax.node.where).line} for softmax in walk.softmaxes
+                  if softmax.node not in found and softmax.node.kind != "log_softmax" and not softmax.result.users]
+    tables = [node for node in graph.nodes if node.kind == "embedding" and len(node.args) > 1 and type(node.args[1]) is Value]
+    for node in graph.nodes:
+        if node.op == "nll_loss_forward" and tables and type(node.args[1]) is Value:
+            ids, targets = tables[0].args[1], node.args[1]
+            if ids.held() and targets.held():
+                facts += compare_targets(ids.read(), targets.read(), Place(node.where).line)
+    return facts
+
+
+def compare_targets(ids, targets, line):
+    """Are the targets the inputs at the same places, or the next ones?"""
+    if ids.ndim != 2:
+        return []
+    for width in (ids.shape[1], ids.shape[1] - 1):
+        if width > 0 and targets.size == ids.shape[0] * width:
+            targets = targets.reshape(-1, width)
+            following = targets[:, :-1] == ids[:, 1:width] if width == ids.shape[1] else targets == ids[:, 1:]
+            for are, equal in (("inputs", targets == ids[:, :width]), ("next inputs", following)):
+                if equal.size and np.mean(equal) >= 0.99:
+                    return [{"what": "targets", "are": are, "line": line}]
     return []
 
 
@@ -3038,9 +3138,11 @@ class Description:
         self.entries = self.around.find() if attentions else []
         self.given = []
         unused = unused_parameters(step.graph, step.names)
+        self.nodes, self.told = nodes_by_call(step.graph), set()
         described = [self.attention(each, unused) for each in attentions]
+        facts = graph_facts(step.graph, attentions) + [{"what": "unused_parameter", "name": name} for name in unused if name not in self.told]
         around = self.given + [self.entry(each) for each in self.entries]
-        self.graph = {"attentions": described, "around": around}
+        self.graph = {"attentions": described, "around": around, "facts": facts}
         if parameters:
             self.add_parameters()
         if step.full:
@@ -3072,9 +3174,13 @@ class Description:
             repeat = 1
         for fact in attention.facts:
             fact.setdefault("line", where.line)
-        path = self.step.names.path(attention.call)
-        near = [name for name in unused if any(name.startswith(each + ".") for each in (layer, path) if each) or not layer and not path]
+        scope = layer or ([self.step.names.path(call) for call in attention.call.chain()] if attention.call is not None else [None])[-1]
+        near = [name for name in unused if scope is not None and (not scope or name.startswith(scope + "."))]
+        self.told.update(near)
         facts = attention.facts + [{"what": "unused_parameter", "name": name} for name in near]
+        block = no_residual(attention, self.nodes, unused, self.step.names)
+        if block is not None:
+            facts.append({"what": "no_residual", "class": type(block.module).__name__, "name": self.step.names.path(block)})
         stages = [self.stage(attention, stage) for stage in attention.stages]
         result = getattr(attention, "layer_result", None)
         if result is not None:
@@ -3240,7 +3346,7 @@ class Description:
         inputs = [self.around.name_of(each) for each in entry["inputs"]]
         described = {"name": entry["name"], "op": entry["op"], "inputs": [each for each in inputs if each and each != entry["name"]],
                      "parameters": entry["parameters"], "line": line.line}
-        described.update({name: entry[name] for name in ("called",) if name in entry})
+        described.update({name: entry[name] for name in ("called", "gated") if name in entry})
         return {**described, **self.raw(entry["name"], entry["value"])}
 
     def add_parameters(self):

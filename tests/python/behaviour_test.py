@@ -559,6 +559,58 @@ class WatchTest(reading.FolderTest):
         np.testing.assert_array_equal(recording.steps[0][f"{name}/k"][0, 0], before.numpy())
 
 
+class FactsTest(reading.FolderTest):
+    """What only the graph shows."""
+
+    def facts(self, run):
+        with attnscope.record(self.path()):
+            run()
+        recording = reading.Recording(self.path())
+        reading.check_graph(self, recording)
+        graph = recording.graph()
+        return [fact for attention in graph["attentions"] for fact in attention["facts"]], graph["facts"]
+
+    def test_a_right_model_has_none(self):
+        self.assertEqual(self.facts(lambda: Model()(ids())), ([], []))
+
+    def test_a_block_without_its_residuals_and_norms(self):
+        model = Model(1)
+        block = model.blocks[0]
+        block.forward = lambda x: block.feed(block.attention(x))
+        own, _ = self.facts(lambda: model(ids()))
+        self.assertEqual([fact["name"] for fact in own if fact["what"] == "no_residual"], ["blocks.0"])
+        self.assertEqual({fact["name"] for fact in own if fact["what"] == "unused_parameter"},
+                         {f"blocks.0.norm_{letter}.{kind}" for letter in "ab" for kind in ("weight", "bias")})
+
+    def test_a_block_with_one_of_two_residuals(self):
+        model = Model(1)
+        block = model.blocks[0]
+        block.forward = lambda x: block.norm_b(block.feed(block.attention(block.norm_a(x)) + x))
+        self.assertEqual(self.facts(lambda: model(ids()))[0], [])
+
+    def test_an_unused_part(self):
+        model = Model()
+        model.norm.forward = lambda x: x
+        self.assertEqual([fact["name"] for fact in self.facts(lambda: model(ids()))[1]], ["norm.weight", "norm.bias"])
+
+    def test_targets(self):
+        batch = ids(4, 7)
+        shifted = torch.cat([batch[:, 1:], ids(4, 1)], 1)
+        for targets, are in ((batch, "inputs"), (shifted, "next inputs"), (ids(4, 7), None)):
+            _, facts = self.facts(lambda: F.cross_entropy(Model()(batch).flatten(0, 1), targets.flatten()))
+            self.assertEqual([fact["are"] for fact in facts], [are] if are else [])
+        _, facts = self.facts(lambda: F.cross_entropy(Model()(batch)[:, :-1].flatten(0, 1), batch[:, 1:].flatten()))
+        self.assertEqual([fact["are"] for fact in facts], ["next inputs"])
+
+    def test_weights_that_reach_nothing(self):
+        q, k, v = (torch.randn(5, 4) for _ in range(3))
+
+        def run():
+            torch.softmax(q @ k.T, -1)
+            return k.T @ v
+        self.assertEqual([fact["what"] for fact in self.facts(run)[1]], ["weights_unused"])
+
+
 class OptionsTest(reading.FolderTest):
     def record(self, **options):
         with attnscope.record(self.path(), **options):

@@ -14,6 +14,7 @@ except ImportError:
     sys.exit(0)
 
 SOURCE = os.environ.get("ATTNSCOPE_PYTHON", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "python"))
+sys.dont_write_bytecode = True  # the module stands among the files that the program embeds
 sys.path.insert(0, SOURCE)
 
 try:
