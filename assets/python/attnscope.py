@@ -1351,10 +1351,8 @@ class Behind:
         names = [strip(each).parameter for each in (weight, product.bias) if type(each) is Value]
         result, layout, last = product.result, self.known[value], node
         if layout is not None:
-            if len(weight.shape) == 2 and product.node.op != "bmm":
-                layout = layout[:-1] + [self.atoms.new(result.shape[-1])]
-            else:
-                layout = layout[:-1] + [self.atoms.new(result.shape[-1])] if value is product.a and len(layout) == len(result.shape) else None
+            last = [self.atoms.new(result.shape[-1])]
+            layout = layout[:-1] + last if value is product.a and len(layout) == len(result.shape) else None
         result, layout, last = self.with_bias(result, layout, node, names)
         return result, layout, last, [name for name in names if name]
 
@@ -1387,7 +1385,8 @@ def chain_stages(attention, name, chain, letters):
         linear = linear_of(value) if kind is None else None
         op = {"rotate": "rotate", "norm": "norm", None: "linear" if linear else "given"}[kind]
         more = {"parameters": linear[1], "source": linear[0]} if linear else {}
-        stage = attention.add(name + suffix[kind], op, letters, [(value, layout)], node=linear[2] if linear else node, inputs=inputs, **more)
+        stage = attention.add(name + suffix[kind], op, letters, [(value, layout)], node=linear[2] if linear else node, inputs=inputs,
+                              **more)
         if kind is None and node is None:
             stage.more["called"] = "given"
         inputs = [stage.name]
@@ -1453,7 +1452,7 @@ def additive_product(node):
     vector = product.b
     if product.node.op == "sum":
         product.a, vector = (product.a, product.b) if product.a.size > product.b.size else (product.b, product.a)
-    if vector.size != max(vector.shape[:1] + vector.shape[-1:], default=0) or vector.size < 2 or not (is_parameter(vector) or is_constant(vector)):
+    if vector.size != max(vector.shape[:1] + vector.shape[-1:], default=0) or vector.size < 2 or not is_constant(vector):
         return None
     value, steps = product.a, 0
     while value.maker is not None and steps < 6 and (value.maker.kind in ("view", "same") or value.maker.op in ACTIVATION):
@@ -1580,41 +1579,30 @@ def fused_attention(graph, node):
     if not all(type(each) is Value and len(each.shape) >= 2 for each in (q, k, v)):
         return None
     attention = Attention(atoms, node)
-    lead, (t, d), (s, e) = q.shape[:-2], q.shape[-2:], v.shape[-2:]
-    batch = [atoms.new(size) for size in lead]
-    T, S, D, E = atoms.new(t), atoms.new(s), atoms.new(d), atoms.new(e)
-    rank, heads = len(lead), batch[-1] if len(lead) > 1 else []
-    attention.repeat = q.shape[-3] // max(k.shape[-3], 1) if rank > 1 else 1
-    groups = heads
-    if attention.repeat > 1:
-        groups = atoms.new(k.shape[-3])
-        halves = atoms.regroup([heads], [k.shape[-3], attention.repeat])
-        atoms.unify(groups, halves[0])
-        groups = halves[0]
+    (t, d), (s, e), heads = q.shape[-2:], v.shape[-2:], q.shape[-3] if len(q.shape) > 3 else 1
+    T, S, D, E = (atoms.new(size) for size in (t, s, d, e))
+    batch = [atoms.new(size) for size in (q.shape[:-3] if len(q.shape) > 3 else q.shape[:-2])]
+    groups = k.shape[-3] if len(q.shape) > 3 else 1
+    G, R = atoms.new(groups), atoms.new(heads // max(groups, 1))
+    H, attention.repeat = G + R, heads // max(groups, 1)
 
-    def lead_of(value):
-        return [groups if value is not q and i == rank - 1 and rank > 1 else axis if size > 1 else []
-                for i, (axis, size) in enumerate(zip(batch, value.shape[:-2]))]
+    def layout_of(value, heads, *last):
+        lead = batch + ([heads] if len(q.shape) > 3 else [])
+        return [axis if size > 1 else [] for axis, size in zip(lead, value.shape[:-2])] + list(last)
 
-    layouts = [lead_of(q) + [T, D], lead_of(k) + [S, D], lead_of(v) + [S, E]]
-    out_layout = batch + [T, E]
+    layouts = [layout_of(q, H, T, D), layout_of(k, G, S, D), layout_of(v, G, S, E)]
+    out_layout = layout_of(result, H, T, E)
     product = Product(node, q, k)
     product.out_layout, product.result, product.atoms = out_layout, result, atoms
     chains = [Chain(atoms, value, layout, value is not q) for value, layout in zip((q, k, v), layouts)]
     behind = Behind(atoms, product)
     attention.shared = atoms.axis(chains[1].shared) + atoms.axis(chains[2].shared)
-    H = atoms.axis(heads)
-    E_set = atoms.family(E) - atoms.family(D)
-    attention.roles = {"B": [a for axis in (batch[:-1] if rank > 1 else batch) for a in atoms.axis(axis)], "H": H, "T": atoms.family(T),
-                       "S": atoms.family(S), "D": atoms.family(D), "E": E_set}
-    size = math.prod(q.shape[:-3]) if rank > 1 else math.prod(lead)
-    shared = set(attention.shared) & set(H)
-    repeat = math.prod(atoms.sizes[a] for a in shared)
-    attention.repeat *= repeat
-    if attention.repeat > 1 and not shared:
-        attention.shared = atoms.axis(halves[1]) + list(attention.shared)
-    attention.sizes = {"B": size, "H": q.shape[-3] if rank > 1 else 1, "T": t, "S": s, "D": d, "E": e}
-    attention.sizes["G"] = attention.sizes["H"] // attention.repeat
+    attention.roles = {"B": [a for axis in batch for a in atoms.axis(axis)], "H": atoms.axis(H), "T": atoms.family(T),
+                       "S": atoms.family(S), "D": atoms.family(D), "E": atoms.family(E) - atoms.family(D)}
+    attention.repeat *= math.prod(atoms.sizes[a] for a in set(attention.shared) & set(attention.roles["H"]))
+    attention.shared += atoms.axis(R)
+    attention.sizes = {"B": math.prod(atoms.sizes[a] for a in attention.roles["B"]), "H": heads, "T": t, "S": s, "D": d, "E": e}
+    attention.sizes["G"] = heads // attention.repeat
     attention.q_linear, attention.k_linear, attention.v_linear = (linear_of(chain.value) for chain in chains)
     attention.kind = kind_of(chains[0].value, k, attention.sizes)
     attention.context, attention.concat, attention.out = product, behind.concat, behind.out
@@ -1626,7 +1614,7 @@ def fused_attention(graph, node):
         attention.roles["D"] = attention.roles["D"] | attention.roles["E"]
     before = math.prod(factor for chain in chains[:2] for _, factor, _, _ in chain.factors)
     follow_stages(attention, node, (fused.scale or 1 / math.sqrt(d or 1)) * before, fused.mask, fused.causal,
-                  aligned(batch + [T, S], fused.mask) if fused.mask is not None else None, fused.dropout)
+                  aligned(layout_of(result, H, T, S), fused.mask) if fused.mask is not None else None, fused.dropout)
     context_stages(attention, node, [(result, out_layout)], behind)
     if node.op == "flex_attention":
         for name in ("score_mod", "block_mask"):
@@ -1678,21 +1666,13 @@ def layer_attention(graph, node):
     for name, source, letters in zip("qkv", sources, ("BHTD", "BHSD", "BHSD")):
         attention.add(name, "linear", letters, node=node, have="follows", parameters=[n for n in weights[:2] if n], rows=name,
                       source=None if norm_first else source)
-    place = 18 if whole else 9
-    mask = node.argument(place, "mask")
-    kind = node.argument(place + 1 if whole else 12, "mask_type")
-    layout = None
-    if type(mask) is Value:
-        layout = {2: [B, T], 4: [B, H, T, S]}.get(len(mask.shape)) if len(mask.shape) != 2 or mask.shape != (length, s) or kind == 1 else [T, S]
-        layout = [axis if size > 1 else [] for axis, size in zip(layout, mask.shape)] if layout else None
-        if kind == 1 and layout:
-            layout = [B, S]
+    mask, layout = layer_mask(node, whole, B, H, T, S)
     follow_stages(attention, node, 1 / math.sqrt(d))
-    if type(mask) is Value:
-        attention.stages.pop()
-        last = attention.add("masked", "mask", "BHTS", node=node, inputs=["scaled"], have="follows", how="fill", fill=-math.inf,
-                             true_means="hidden", mask=(mask, layout)).name
-        attention.add("weights", "softmax", "BHTS", node=node, inputs=[last], have="follows", over="S")
+    if mask is not None:
+        weights = attention.stages.pop()
+        weights.inputs = [attention.add("masked", "mask", "BHTS", node=node, inputs=["scaled"], have="follows", how="fill",
+                                        fill=-math.inf, true_means="hidden", mask=(mask, layout)).name]
+        attention.stages.append(weights)
     if not whole and len(node.results) > 1 and len(node.results[1].shape) == 4:
         stage = attention.stage("weights")
         stage.parts, stage.have = [(node.results[1], [B, H, T, S])], "recorded"
@@ -1707,6 +1687,15 @@ def layer_attention(graph, node):
         attention.norm_first = norm_first
         attention.layer_parameters = [strip(each).parameter for each in node.args[10:18] if type(each) is Value]
     return attention
+
+
+def layer_mask(node, whole, B, H, T, S):
+    """(mask, layout) that such a kernel got: over queries and keys (kind 0), keys only (1), or everything (2); (None, None) without."""
+    mask, kind = node.argument(18 if whole else 9, "mask"), node.argument(19 if whole else 12, "mask_type")
+    if type(mask) is not Value:
+        return None, None
+    layout = {2: [B, S] if kind == 1 else [T, S], 4: [B, H, T, S]}.get(len(mask.shape))
+    return mask, aligned(layout, mask)
 
 
 def find_attentions(graph):
@@ -2175,8 +2164,9 @@ def no_residual(attention, nodes, unused, names):
     context = attention.context.result
     for call in attention.call.chain():
         path = names.path(call)
-        more = any(node.kind == "product" and node.number > attention.node.number and node not in own and (
-            attention.out is None or node.number > attention.out[2].number) and any(map(is_parameter, node.inputs())) for node in nodes[call])
+        end = attention.out[2].number if attention.out is not None else attention.node.number
+        more = any(node.kind == "product" and node.number > end and node not in own and any(map(is_parameter, node.inputs()))
+                   for node in nodes[call])
         norms = any(name.startswith(path + ".") and re.search(r"norm|\bln", name) for name in unused)
         if more or norms:
             return call if _only_through(context, nodes[call]) else None
@@ -2515,8 +2505,9 @@ class Recorder:
             if isinstance(each, (list, tuple)):
                 if not self.all_plain(each):
                     return False
-            elif isinstance(each, self.tensor) and (type(each) not in self.plain or each.is_nested or each.layout is not self.torch.strided):
-                return False
+            elif isinstance(each, self.tensor):
+                if type(each) not in self.plain or each.is_nested or each.layout is not self.torch.strided:
+                    return False
         return True
 
     def before(self, fact, args, kwargs):
@@ -2657,8 +2648,9 @@ class Recorder:
         return value
 
     def derived(self, buffer, tensor, key, op, args):
-        node = Node(self.graph.count + 1, op, args, {}, args[-1].maker.where if args[-1].maker else None, self.stack[-1] if self.stack else None)
         self.graph.count += 1
+        maker = args[-1].maker
+        node = Node(self.graph.count, op, args, {}, maker.where if maker is not None else None, self.stack[-1] if self.stack else None)
         value = self.new_value(node, tensor, key, buffer)
         node.results = [value]
         self.graph.nodes.append(node)
@@ -3140,7 +3132,8 @@ class Description:
         unused = unused_parameters(step.graph, step.names)
         self.nodes, self.told = nodes_by_call(step.graph), set()
         described = [self.attention(each, unused) for each in attentions]
-        facts = graph_facts(step.graph, attentions) + [{"what": "unused_parameter", "name": name} for name in unused if name not in self.told]
+        facts = graph_facts(step.graph, attentions)
+        facts += [{"what": "unused_parameter", "name": name} for name in unused if name not in self.told]
         around = self.given + [self.entry(each) for each in self.entries]
         self.graph = {"attentions": described, "around": around, "facts": facts}
         if parameters:

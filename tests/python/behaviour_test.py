@@ -443,7 +443,8 @@ class OthersTest(reading.FolderTest):
             model(ids())
         recording = reading.Recording(self.path())
         self.assertEqual([each["class"] for each in recording.attentions], ["Attention"])
-        self.assertEqual(recording.attentions[0]["stages"][0]["parameters"], ["blocks.1.attention.qkv.weight", "blocks.1.attention.qkv.bias"])
+        self.assertEqual(recording.attentions[0]["stages"][0]["parameters"],
+                         ["blocks.1.attention.qkv.weight", "blocks.1.attention.qkv.bias"])
 
 
 class WatchTest(reading.FolderTest):
@@ -621,7 +622,8 @@ class OptionsTest(reading.FolderTest):
 
     def test_stages(self):
         arrays = self.record(stages=["weights"], parameters=False).steps[0]
-        self.assertEqual(sorted(each for each in arrays if not each.startswith("inputs/")), ["blocks.0.attention/weights", "blocks.1.attention/weights"])
+        self.assertEqual(sorted(each for each in arrays if not each.startswith("inputs/")),
+                         ["blocks.0.attention/weights", "blocks.1.attention/weights"])
 
     def test_layers_and_heads(self):
         recording = self.record(layers=[1], heads=[0, 2])

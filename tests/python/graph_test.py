@@ -142,7 +142,8 @@ class AttentionTest(unittest.TestCase):
             def repeated(each):
                 each = code.expand(code.view(each, b, groups, 1, t, d), b, groups, repeat, t, d)
                 return code.view(code.view(code.clone(each), b, h, t, d), b * h, t, d)
-            context = code.attention(code.view(code.clone(split(q, h)), b * h, t, d), repeated(split(k, groups)), repeated(split(v, groups)))
+            context = code.attention(code.view(code.clone(split(q, h)), b * h, t, d), repeated(split(k, groups)),
+                                     repeated(split(v, groups)))
             code.linear(code.view(code.clone(code.transpose(code.view(context, b, h, t, d), 1, 2)), b, t, h * d), "wo", 8)
             (attention,) = code.find()
             self.assertEqual((attention.sizes["H"], attention.sizes["G"], attention.repeat), (h, groups, repeat))
