@@ -846,20 +846,19 @@ def arrange(array, place):
 class Chain:
     """Back from an operand of a product: the value before views and factors of one number, and those before a rotation or a norm."""
 
-    def __init__(self, atoms, value, layout, keys=False):
+    def __init__(self, atoms, value, layout):
         self.atoms, self.factors, self.steps, self.shared = atoms, [], [], []
-        self.lines = []
-        value, layout = self.back(value, layout, keys)
+        value, layout = self.back(value, layout)
         while True:
             step = dominator(atoms, value, layout) if linear_of(value) is None else None
             if step is None:
                 break
             source, source_layout, kind = step
             self.steps.append((kind, value, layout))
-            value, layout = self.back(source, source_layout, keys, scale=False)
+            value, layout = self.back(source, source_layout, scale=False)
         self.steps.append((None, value, layout))
 
-    def back(self, value, layout, keys, scale=True):
+    def back(self, value, layout, scale=True):
         """Through views, copies, repeated heads and factors."""
         while value.maker is not None and value.maker.inputs():
             node = value.maker
@@ -961,11 +960,10 @@ class Builder:
         self.attention.softmax = softmax.node
 
     def build(self):
-        attention, product, after = self.attention, self.product, self.after
+        attention, after = self.attention, self.after
         self.sides()
-        self.q, self.k = (Chain(self.atoms, value, layout, keys) for value, layout, keys in
-                          ((self.q_value, self.q_layout, False), (self.k_value, self.k_layout, True)))
-        self.v = Chain(self.atoms, after.v, after.v_layout, True)
+        self.q, self.k, self.v = (Chain(self.atoms, value, layout) for value, layout in (
+            (self.q_value, self.q_layout), (self.k_value, self.k_layout), (after.v, after.v_layout)))
         self.behind = Behind(self.atoms, after.product)
         attention.context, attention.concat, attention.out = after.product, self.behind.concat, self.behind.out
         attention.shared = self.atoms.axis(self.k.shared) + self.atoms.axis(self.v.shared)
@@ -1058,7 +1056,6 @@ class Builder:
         attention.q_linear, attention.k_linear, attention.v_linear = (linear_of(chain.value) for chain in (self.q, self.k, self.v))
         attention.kind = kind_of(self.q.value, self.k_value, attention.sizes)
         crossing_facts(attention, self.q.steps[-1], self.behind)
-        attention.mixed = False
 
     def g(self):
         return "G" if self.attention.sizes["G"] != self.attention.sizes["H"] else "H"
@@ -1302,7 +1299,7 @@ class Behind:
     """What follows the context: views that join heads, the concatenation, and the linear map behind it."""
 
     def __init__(self, atoms, product, starts=None):
-        self.atoms, self.concat, self.out, self.crossing, self.cat = atoms, None, None, None, None
+        self.atoms, self.concat, self.out, self.crossing = atoms, None, None, None
         self.known = dict(starts) if starts else {product.result: product.out_layout}
         self.layouts = list(self.known.values())
         sweep(list(self.known), self.visit, 60)
@@ -1329,8 +1326,6 @@ class Behind:
             carried = carry(self.atoms, node, value, layout, result) if layout is not None else None
             if layout is not None and carried is None and node.kind == "view":
                 self.crossing = node
-            if node.op == "cat":
-                self.cat = node
             self.known[result] = carried
             self.layouts.append(carried)
             found.append(result)
@@ -1572,7 +1567,7 @@ class _Fused:
         self.scale, self.given = given.get("scale"), given
 
 
-def fused_attention(graph, node):
+def fused_attention(node):
     """An attention whose scores and weights stay inside a kernel: they follow from q, k, v and the mask."""
     q, k, v = node.args[:3]
     result, atoms, fused = node.results[0], Atoms(), _Fused(node)
@@ -1594,7 +1589,7 @@ def fused_attention(graph, node):
     out_layout = layout_of(result, H, T, E)
     product = Product(node, q, k)
     product.out_layout, product.result, product.atoms = out_layout, result, atoms
-    chains = [Chain(atoms, value, layout, value is not q) for value, layout in zip((q, k, v), layouts)]
+    chains = [Chain(atoms, value, layout) for value, layout in zip((q, k, v), layouts)]
     behind = Behind(atoms, product)
     attention.shared = atoms.axis(chains[1].shared) + atoms.axis(chains[2].shared)
     attention.roles = {"B": [a for axis in batch for a in atoms.axis(axis)], "H": atoms.axis(H), "T": atoms.family(T),
@@ -1641,13 +1636,11 @@ def follow_stages(attention, node, scale, mask=None, causal=False, layout=None, 
     attention.last_map = last
 
 
-def layer_attention(graph, node):
+def layer_attention(node):
     """PyTorch's fast path, where one kernel is a whole attention or encoder layer: what lies between follows from its parameters."""
     whole = node.op == "_transformer_encoder_layer_fwd"
     x, width, heads = node.args[0], node.args[1 if whole else 3], node.args[2 if whole else 4]
-    names = ["qkv_weight", "qkv_bias", "proj_weight", "proj_bias"]
     weights = [strip(each).parameter if type(each) is Value else None for each in node.args[3 if whole else 5:][:4]]
-    given = dict(zip(names, weights))
     attention, result = Attention(Atoms(), node), node.results[0]
     if len(x.shape) != 3:
         return None
@@ -1704,9 +1697,9 @@ def find_attentions(graph):
     found, walks, by_softmax = [], [], {}
     for node in graph.nodes:
         if node.kind == "fused":
-            attention = fused_attention(graph, node)
+            attention = fused_attention(node)
         elif node.kind == "layer":
-            attention = layer_attention(graph, node)
+            attention = layer_attention(node)
         else:
             attention = None
             walk = walk_from(node)
@@ -1874,8 +1867,6 @@ class Around:
 
     def find(self):
         """The entries, in the order of the code."""
-        self.attention_nodes = sorted(attention.node.number for attention in self.attentions)
-        self.linears, self.residuals = {}, set()
         for node in self.graph.nodes:
             self.visit(node)
         self.last_linear_is_logits()
@@ -2300,7 +2291,7 @@ class Recorder:
         self.task = getattr(torch._C, "_current_graph_task_id", self.task_by_frames)
         self.facts, self.names, self.roots, self.parameters, self.given = {}, Names(), [], {}, list(roots)
         self.thread, self.on, self.entered, self.failed = threading.get_ident(), False, False, None
-        self.hooks, self.unfollowed, self.path_of_frame = [], {}, {}
+        self.hooks, self.unfollowed = [], {}
         self.dtypes, self.renamed = {}, {}
         self.mode = _mode_class()(self)
         self.clear()
@@ -2313,7 +2304,8 @@ class Recorder:
         if getattr(self, "graph", None) is not None:
             self.graph.forget()
         self.graph, self.buffers, self.weak, self.others = Graph(), {}, [], {}
-        self.stack, self.counts, self.root_seen = [], {}, set()
+        self.stack, self.counts = [], {}
+        self.short = getattr(self, "lost", False)  # what did not fit into the last step's window will not fit into this one's
         self.window, self.window_bytes, self.kept_bytes, self.lost, self.full, self.parameter_bytes = collections.deque(), 0, 0, False, 0, 0
         self.parameters_lost = False
 
@@ -2575,7 +2567,7 @@ class Recorder:
         if not made:
             return
         graph.nodes.append(node)
-        self.hold(fact, node, pairs, made)
+        self.hold(fact, pairs, made)
         if fact.foreign:
             self.cannot_follow(f"operation {fact.function}", node.where, "its result is recorded, but not how it came about")
         elif fact.op == "flex_attention" and getattr(args[3] if len(args) > 3 else None, "__name__", "") not in ("", "_identity"):
@@ -2609,7 +2601,7 @@ class Recorder:
         self.weak.append(storage._weak_ref())  # while this exists, no other storage gets the same address
         return buffer
 
-    def new_value(self, maker, tensor, key, buffer):
+    def new_value(self, maker, key, buffer):
         graph = self.graph
         graph.count += 1
         dtype = self.dtypes.get(key[3])
@@ -2631,7 +2623,7 @@ class Recorder:
             value.parameter = name if name is not None else base.parameter
             value.active = base.active
             return value
-        value = self.new_value(None, tensor, key, buffer)
+        value = self.new_value(None, key, buffer)
         value.parameter = name
         return value
 
@@ -2651,7 +2643,7 @@ class Recorder:
         self.graph.count += 1
         maker = args[-1].maker
         node = Node(self.graph.count, op, args, {}, maker.where if maker is not None else None, self.stack[-1] if self.stack else None)
-        value = self.new_value(node, tensor, key, buffer)
+        value = self.new_value(node, key, buffer)
         node.results = [value]
         self.graph.nodes.append(node)
         return value
@@ -2672,7 +2664,7 @@ class Recorder:
                 key = (each.storage_offset(), each.shape, each.stride(), each.dtype)
                 before = old.values.get(key)
                 if before is not None and before.parameter is not None:
-                    self.new_value(before.maker, each, key, new).parameter = before.parameter
+                    self.new_value(before.maker, key, new).parameter = before.parameter
                     new.before = None
 
     def result_of(self, node, tensor):
@@ -2692,7 +2684,7 @@ class Recorder:
             value = buffer.values.get(key)
             if value is not None:
                 return value
-        value = self.new_value(node, tensor, key, buffer)
+        value = self.new_value(node, key, buffer)
         if buffer.before is not None and buffer.last is None:
             buffer.last = value
         first = node.args[0] if node.args else None
@@ -2743,7 +2735,7 @@ class Recorder:
 
     # --- what is held
 
-    def hold(self, fact, node, pairs, made):
+    def hold(self, fact, pairs, made):
         """Holds what can be a stage: operands and results of products without parameters, and what is made of them until the next
         product. Everything else waits in a window, from which the oldest is let go. `active` is 2 for what comes from such a product,
         1 for a linear map of it."""
@@ -2807,7 +2799,7 @@ class Recorder:
         buffer.alias = tensor.detach()
         self.window.append(buffer)
         self.window_bytes += buffer.bytes
-        while len(self.window) > 16 and self.window_bytes > (self.limit // 32 if self.lost else self.limit // 4):
+        while len(self.window) > 16 and self.window_bytes > (self.limit // 32 if self.lost or self.short else self.limit // 4):
             old = self.window.popleft()
             if not old.kept:
                 old.alias = None

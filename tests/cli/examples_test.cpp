@@ -474,6 +474,8 @@ Group verdicts() {
          {"attnscope ... | head -1",
           [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "141\n") << "SIGPIPE, as the help page says"; },
           "attnscope train --task bigram --steps 1000000 --json --out run | head -1 > first.txt; echo ${PIPESTATUS[0]}; test -s first.txt"},
+         {"attnscope python > attnscope.py",
+          [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope.py"), HasSubstr("\ndef record(")); }},
          {"attnscope man > attnscope.1 && man ./attnscope.1",
           [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope.1"), StartsWith(".TH ATTNSCOPE 1")); },
           "attnscope man > attnscope.1"},  // a minimal system has no man

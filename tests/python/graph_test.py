@@ -350,6 +350,20 @@ class SaveTest(reading.FolderTest):
                               check=True, timeout=60)
         self.assertEqual(done.stdout, "False\n")
 
+    def test_the_example_of_the_format(self):
+        """The lines for other programs, as the description of the format has them."""
+        with open(os.path.join(reading.SOURCE, "format.md"), encoding="utf-8") as file:
+            lines = file.read().split("## Written by another program")[1].splitlines()
+        script = "\n".join(line[4:] for line in lines if line.startswith("    ") or not line)
+        self.assertLessEqual(len([line for line in script.splitlines() if line.strip()]), 40)
+        subprocess.run([sys.executable, "-W", "error", "-c", script], cwd=self.folder, check=True, timeout=60)
+        (name,) = os.listdir(self.path())
+        metadata, arrays = reading.read_file(os.path.join(self.path(), name))
+        self.assertEqual((metadata["format"], metadata["step"]), ("attnscope-recording/1", "0"))
+        arrays = {name.rpartition("/")[2]: array for name, array in arrays.items()}
+        np.testing.assert_allclose(arrays["context"], arrays["weights"] @ arrays["v"])
+        self.assertEqual(len(arrays), 8)
+
     def test_numbers_that_json_does_not_have(self):
         attnscope.write_json(self.path("x.json"), {"a": [float("-inf"), float("inf"), float("nan"), 1.5], "b": (1, "\ud800")})
         with open(self.path("x.json"), encoding="utf-8") as file:
