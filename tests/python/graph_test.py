@@ -150,6 +150,27 @@ class AttentionTest(unittest.TestCase):
             np.testing.assert_array_equal(stage(attention, "k"), k.data.reshape(b, t, groups, d).swapaxes(1, 2))
             np.testing.assert_array_equal(stage(attention, "q"), q.data.reshape(b, t, h, d).swapaxes(1, 2))
 
+    def test_axes_in_any_order(self):
+        """Permutations that are not their own inverse, each way of ordering four axes."""
+        for order in ((1, 2, 0, 3), (2, 0, 1, 3), (1, 3, 0, 2), (3, 0, 1, 2), (2, 3, 0, 1), (3, 2, 1, 0)):
+            code = Code()
+            sizes = dict(zip("bhtd", (2, 3, 4, 5)))
+            letters = [None] * 4
+            for place, axis in enumerate(order):
+                letters[axis] = "bhtd"[place]
+            shape = [sizes[letter] for letter in letters]  # so that permute(order) gives [b, h, t, d]
+            given = [code.given(*shape) for _ in range(3)]
+            q, k, v = (code.view(code.clone(code.node("permute", [each, list(order)], each.data.transpose(order))), 6, 4, 5)
+                       for each in given)
+            context = code.view(code.attention(q, k, v), 2, 3, 4, 5)
+            joined = code.view(code.clone(code.node("permute", [context, [2, 0, 1, 3]], context.data.transpose(2, 0, 1, 3))), 4, 2, 15)
+            code.linear(joined, "wo", 7)
+            (attention,) = code.find()
+            with self.subTest(order=order):
+                np.testing.assert_array_equal(stage(attention, "q"), given[0].data.transpose(order))
+                np.testing.assert_array_equal(stage(attention, "k"), given[1].data.transpose(order))
+                np.testing.assert_array_equal(stage(attention, "concat"), joined.data.swapaxes(0, 1))
+
     def test_heads_split_without_a_transpose(self):
         code = Code()
         b, t, h, d = 2, 6, 3, 4

@@ -17,7 +17,8 @@ ORDER = {"q": "BHTD", "k": "BHSD", "v": "BHSD", "context": "BHTD", "concat": "BT
 
 
 def way(*modes, **expected):
-    """Registers a way of writing attention; `expected` are fields of the recorded attention, or its number (`count`)."""
+    """Registers a way of writing attention; `expected` are fields of the recorded attention, the names of
+    its stages (`stages`), or how many attentions there are (`count`)."""
     def register(function):
         WAYS[function.__name__] = (function, modes or MODES, expected)
         return function
@@ -181,7 +182,7 @@ def baddbmm_with_mask(see):
     see("weights", weights, "BTS"), see("context", torch.bmm(weights, v), "BTD")
 
 
-@way()
+@way(stages="q k v scores scaled masked masked.1 weights context")
 def written_in_place(see):
     q, k, v = randn(2, 3, 5, 4), randn(2, 3, 5, 4), randn(2, 3, 5, 4)
     scores = q @ k.transpose(-2, -1)
@@ -300,7 +301,7 @@ def mask_before_scaling(see):
     see("weights", weights, "BTS"), see("context", weights @ v, "BTD")
 
 
-@way()
+@way(stages="q k v scores scaled capped masked weights context")
 def soft_cap(see):
     q, k, v = randn(2, 3, 5, 4), randn(2, 3, 5, 4), randn(2, 3, 5, 4)
     scores = q @ k.transpose(-2, -1) * 0.5
@@ -342,7 +343,7 @@ def by_hand(see, softmax):
     see("weights", weights), see("context", weights @ v, "BHTD")
 
 
-@way(softmax_over="S")
+@way(softmax_over="S", stages="q k v scores scaled weights context")
 def softmax_by_hand(see):
     def softmax(x):
         e = torch.exp(x - x.max(dim=-1, keepdim=True).values)
@@ -350,12 +351,12 @@ def softmax_by_hand(see):
     by_hand(see, softmax)
 
 
-@way()
+@way(stages="q k v scores scaled weights context")
 def softmax_by_hand_without_maximum(see):
     by_hand(see, lambda x: x.exp() / (x.exp().sum(-1, keepdim=True) + 1e-9))
 
 
-@way()
+@way(stages="q k v scores scaled weights context")
 def softmax_by_hand_inverse(see):
     def softmax(x):
         e = (x - x.amax(-1, keepdim=True)).exp()
@@ -363,17 +364,17 @@ def softmax_by_hand_inverse(see):
     by_hand(see, softmax)
 
 
-@way()
+@way(stages="q k v scores scaled weights context")
 def softmax_by_logarithm(see):
     by_hand(see, lambda x: F.log_softmax(x, dim=-1).exp())
 
 
-@way()
+@way(stages="q k v scores scaled weights context")
 def softmax_by_logsumexp(see):
     by_hand(see, lambda x: torch.exp(x - torch.logsumexp(x, dim=-1, keepdim=True)))
 
 
-@way()
+@way(stages="q k v scores scaled weights context")
 def softmax_by_log_of_sum(see):
     by_hand(see, lambda x: (x - x.exp().sum(-1, keepdim=True).log()).exp())
 
@@ -393,7 +394,7 @@ def sink_in_the_sum(see):
     by_hand(see, lambda x: x.exp() / (1 + x.exp().sum(-1, keepdim=True)))
 
 
-@way()
+@way(stages="q k v scores scaled joined softmax weights context")
 def sink_as_a_column(see):
     q, k, v, sink = randn(2, 3, 5, 4), randn(2, 3, 5, 4), randn(2, 3, 5, 4), randn(3)
     scores = q @ k.transpose(-2, -1) / 2
@@ -546,7 +547,7 @@ def normalised_queries_and_keys(see):
     see("weights", weights), see("context", weights @ v, "BHTD")
 
 
-@way()
+@way(stages="q k v scores scaled mixed softmax weights context")
 def heads_talk(see):
     """Talking heads: maps are mixed by a matrix over heads, before and after the softmax."""
     before, after = nn.Linear(3, 3, bias=False), nn.Linear(3, 3, bias=False)
@@ -573,7 +574,7 @@ def additive_scores(see):
     see("weights", weights, "BTS"), see("context", weights @ memory, "BTE")
 
 
-@way()
+@way(stages="q k v scores scaled weights context")
 def keys_in_blocks(see):
     """A running maximum and a running sum; weights are never there as a whole."""
     q, k, v = randn(2, 3, 5, 4), randn(2, 3, 6, 4), randn(2, 3, 6, 4)
@@ -589,7 +590,7 @@ def keys_in_blocks(see):
     see("context", out / total, "BHTD")
 
 
-@way()
+@way(stages="q k v scores scaled weights context")
 def divided_last(see):
     q, k, v = randn(2, 3, 5, 4), randn(2, 3, 6, 4), randn(2, 3, 6, 4)
     scaled = q @ k.transpose(-2, -1) / 2
@@ -776,7 +777,7 @@ def forward_without_call(see):
     Heads(12, 3).forward(randn(2, 5, 12), see)
 
 
-@way()
+@way(stages="q k v scores scaled weights dropped context concat attention_out")
 def dropout_in_training(see):
     Heads(12, 3, dropout=0.4)(randn(2, 5, 12), see)
 
@@ -977,6 +978,8 @@ class WaysTest(reading.FolderTest):
         for field, value in expected.items():
             if field == "scale":
                 self.assertAlmostEqual(attentions[0]["scale"], value)
+            elif field == "stages":
+                self.assertEqual(" ".join(each["name"] for each in attentions[0]["stages"]), value)
             elif field != "count":
                 self.assertEqual(attentions[0][field], value, field)
         self.assertGreater(len(see.stages), 0)
