@@ -1574,15 +1574,16 @@ def fused_attention(node):
     if not all(type(each) is Value and len(each.shape) >= 2 for each in (q, k, v)):
         return None
     attention = Attention(atoms, node)
-    (t, d), (s, e), heads = q.shape[-2:], v.shape[-2:], q.shape[-3] if len(q.shape) > 3 else 1
+    split = len(q.shape) > 3 and not (_made_by(q, "unsqueeze", "view") and len(q.maker.args[0].shape) == 3 and q.shape[0] == 1)
+    (t, d), (s, e), heads = q.shape[-2:], v.shape[-2:], q.shape[-3] if split else 1
     T, S, D, E = (atoms.new(size) for size in (t, s, d, e))
-    batch = [atoms.new(size) for size in (q.shape[:-3] if len(q.shape) > 3 else q.shape[:-2])]
-    groups = k.shape[-3] if len(q.shape) > 3 else 1
+    batch = [atoms.new(size) for size in (q.shape[:-3] if split else q.shape[:-2])]
+    groups = k.shape[-3] if split else 1
     G, R = atoms.new(groups), atoms.new(heads // max(groups, 1))
     H, attention.repeat = G + R, heads // max(groups, 1)
 
     def layout_of(value, heads, *last):
-        lead = batch + ([heads] if len(q.shape) > 3 else [])
+        lead = batch + ([heads] if split else [])
         return [axis if size > 1 else [] for axis, size in zip(lead, value.shape[:-2])] + list(last)
 
     layouts = [layout_of(q, H, T, D), layout_of(k, G, S, D), layout_of(v, G, S, E)]
@@ -3392,7 +3393,7 @@ class Run:
         self.gradients, self.process, self.recorder, self.thread = gradients, os.getpid(), None, None
         self.number, self.graphs, self.unfollowed, self.files, self.error = 0, [], {}, {}, None
         self.finished, self.open, self.dead, self.waiting, self.written = False, False, False, 0, {}
-        self.queue, self.started, self.streams = queue.SimpleQueue(), None, {}
+        self.queue, self.started, self.streams, self.flushed = queue.SimpleQueue(), None, {}, 0.0
         self.rank, self.ranks = _rank()
         _runs.add(self)
 
@@ -3515,8 +3516,11 @@ class Run:
     def append(self, kind, content):
         if kind not in self.streams:
             self.streams[kind] = open(os.path.join(self.path, f"{kind}-run{self.run}-rank{self.rank}.jsonl"), "a", encoding="utf-8")
-        self.streams[kind].write(json.dumps(plain(content), ensure_ascii=False, allow_nan=False) + "\n")
-        self.streams[kind].flush()
+        stream = self.streams[kind]
+        stream.write(json.dumps(plain(content), ensure_ascii=False, allow_nan=False) + "\n")
+        if time.monotonic() > self.flushed + 0.2:
+            stream.flush()
+            self.flushed = time.monotonic()
 
     def fail(self, error):
         """Something of ours went wrong: one warning, and the program goes on without."""

@@ -249,16 +249,27 @@ class TroubleTest(reading.FolderTest):
                          ["Attention", "blocks.0.attention", "blocks.1.attention"])
 
     def test_ctrl_c(self):
-        model = Model()
+        # A shell that starts this in the background has it ignored.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+        model, done = Model(), threading.Event()
 
         def interrupted():
-            while True:
-                model(ids())
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+            end = time.monotonic() + 60
+            try:
+                while time.monotonic() < end:
+                    model(ids())
+            finally:
+                done.set()
+
+        def interrupt():  # again where Python drops it (in a callback of a weak reference)
+            while not done.wait(0.3):
+                os.kill(os.getpid(), signal.SIGINT)
+        timer = threading.Thread(target=interrupt)
         with self.assertRaises(KeyboardInterrupt):
             with attnscope.record(self.path()):
                 timer.start()
                 interrupted()
+        timer.join()
         recording = reading.Recording(self.path())
         self.assertEqual(recording.json["error"]["type"], "KeyboardInterrupt")
         self.assertGreater(len(recording.attentions), 0)

@@ -936,6 +936,13 @@ def fused_kernel_causal(see):
 
 
 @way()
+def fused_kernel_without_heads(see):
+    q, k, v = randn(2, 5, 4), randn(2, 5, 4), randn(2, 5, 4)
+    see("q", q, "BTD"), see("k", k, "BSD")
+    see("context", F.scaled_dot_product_attention(q, k, v), "BTD")
+
+
+@way()
 def fused_kernel_with_mask(see):
     sdpa(see, randn(2, 3, 5, 4), randn(2, 3, 5, 4), randn(2, 3, 5, 4), attn_mask=torch.ones(5, 5, dtype=torch.bool).tril())
 
