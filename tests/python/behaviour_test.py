@@ -119,6 +119,19 @@ class BitsTest(reading.FolderTest):
                     return [model(batch)]
             self.same(run, mode.__name__, 2)
 
+    def test_tensors_without_a_source(self):
+        """Held results of these raise in PyTorch 1.13, unless what is held is an alias."""
+        def run():
+            x = torch.ones(2, 3) * torch.full((3,), 2.0) + torch.arange(3)
+            y = torch.zeros(2, 3)
+            y[:, 1:] = x[:, 1:]
+            z = torch.empty_like(x).fill_(1.5)
+            z.add_(y).mul_(2)
+            return [x.clone(), y, z, torch.eye(3) @ torch.ones(3, 3)]
+        for mode in (torch.no_grad, torch.inference_mode, torch.enable_grad):
+            with mode():
+                self.same(run, mode.__name__, 0)
+
     def test_encoder_of_pytorch(self):
         layer = nn.TransformerEncoderLayer(12, 4, 24, batch_first=True, dropout=0.1)
         encoder = nn.TransformerEncoder(layer, 2)
@@ -334,18 +347,28 @@ class TroubleTest(reading.FolderTest):
         self.assertEqual((recording.steps, recording.attentions), ({}, []))
 
     def test_memory_is_released(self):
-        model = Model()
-        with attnscope.record(self.path()) as run:
-            result = model(ids())
-        output = weakref.ref(result)
-        parameter, module = weakref.ref(model.head.weight), weakref.ref(model)
-        del result
-        self.assertIsNone(output())
-        del model
-        gc.collect()
-        self.assertIsNone(parameter())
-        self.assertIsNone(module())
-        self.assertIsNotNone(run)
+        for given in (False, True):
+            model = Model()
+            with attnscope.record(self.path(), *([model] if given else [])) as run:
+                result = model(ids())
+            output = weakref.ref(result)
+            parameter, module = weakref.ref(model.head.weight), weakref.ref(model)
+            del result
+            self.assertIsNone(output())
+            del model
+            gc.collect()
+            self.assertIsNone(parameter())
+            self.assertIsNone(module())
+            self.assertIsNotNone(run)
+
+    def test_an_address_that_is_used_again(self):
+        """Tensors that the recorder did not see made are not taken for those that stood at their address before."""
+        with attnscope.record(self.path(), memory=0) as run:
+            made = [torch.randn(3, 4) for _ in range(50)]
+            del made
+            given = [torch.from_numpy(np.ones((3, 4), np.float32)) for _ in range(50)]
+            makers = {run.recorder.value_of(each).maker for each in given}
+        self.assertEqual(makers, {None})
 
     def test_memory_has_a_bound(self):
         model, batch = Model(), ids(4, 16)
@@ -405,11 +428,13 @@ class OthersTest(reading.FolderTest):
             sys.path.insert(0, sys.argv[1])
             import attnscope, torch
             child = None
-            with attnscope.record(sys.argv[2]):
+            with attnscope.record(sys.argv[2]) as run:
                 torch.nn.MultiheadAttention(4, 2)(*[torch.randn(3, 1, 4)] * 3)
                 child = os.fork()
+                recording = run.recorder.on
             if child == 0:
-                os._exit(0 if torch.ones(2).sum() == 2 else 1)
+                os._exit(0 if torch.ones(2).sum() == 2 and not recording else 1)
+            assert recording
             _, status = os.waitpid(child, 0)
             print("child", status)
         """)
