@@ -175,10 +175,10 @@ class Graph:
 
 class Call:
     """One call of a module: which, for the how manyth time, and from which other call."""
-    __slots__ = ("module", "number", "outer", "training", "depth")
+    __slots__ = ("module", "number", "outer", "training", "depth", "place")
 
     def __init__(self, module, number, outer=None, training=False, depth=0):
-        self.module, self.number, self.outer, self.training, self.depth = module, number, outer, training, depth
+        self.module, self.number, self.outer, self.training, self.depth, self.place = module, number, outer, training, depth, None
 
     def chain(self):
         """This call and those around it, innermost first."""
@@ -1859,7 +1859,7 @@ class Around:
 
     def __init__(self, graph, attentions, names):
         self.graph, self.attentions, self.names = graph, attentions, names
-        self.entries, self.named, self.counts, self.used = [], {}, {}, set()
+        self.entries, self.by_name, self.named, self.counts = [], {}, {}, {}
         for attention in attentions:
             for stage in attention.stages:
                 for value, _ in stage.parts:
@@ -1927,7 +1927,7 @@ class Around:
         full = prefix + name + suffix + (f".{count}" if count else "")
         self.entries.append({"name": full, "op": op, "node": node, "value": result, "inputs": list(inputs),
                              "parameters": [each for each in parameters if each], **more})
-        self.named[result] = (None, full)
+        self.named[result], self.by_name[full] = (None, full), self.entries[-1]
         return full
 
     def norm_name(self, layer, prefix, suffix):
@@ -2014,8 +2014,8 @@ class Around:
         if descends(late, early):
             added = self.named.get(self.nearest(late))
             if added is not None and added[0] is None:  # a norm may stand between
-                added = next((self.named.get(self.nearest(entry["inputs"][0])) for entry in self.entries
-                              if entry["name"] == added[1] and entry["op"] == "norm"), added)
+                norm = self.by_name.get(added[1])
+                added = self.named.get(self.nearest(norm["inputs"][0])) if norm is not None and norm["op"] == "norm" else added
             number = 1 if added is not None and added[0] is not None else 2
             self.entry(f"residual_{number}", "add", node, result, inputs=[a, b])
 
@@ -2224,6 +2224,7 @@ def unused_parameters(graph, names):
 # ---------------------------------------------------------------------------------------------------------------------------------------
 
 _OVERWRITES = frozenset("copy fill zero normal uniform random exponential".split())
+_NOTHING = {}  # the named arguments of most operations
 _SIMPLE = frozenset((int, float, bool, str, type(None)))
 _SKIPPED = frozenset("is_same_size _local_scalar_dense equal _has_compatible_shallow_copy_type set_data size stride numel dim "
                      "is_nonzero item sym_size sym_stride sym_numel".split())
@@ -2293,7 +2294,7 @@ class Recorder:
         self.facts, self.names, self.roots, self.parameters, self.given = {}, Names(), [], {}, list(roots)
         self.thread, self.on, self.entered, self.failed = threading.get_ident(), False, False, None
         self.hooks, self.unfollowed = [], {}
-        self.dtypes, self.renamed = {}, {}
+        self.dtypes, self.renamed, self.places = {}, {}, {}
         self.mode = _mode_class()(self)
         self.clear()
         for root in roots:
@@ -2505,7 +2506,7 @@ class Recorder:
 
     def before(self, fact, args, kwargs):
         """(arguments as values, named arguments, pairs of value and tensor); what is about to be written over is copied."""
-        plain, value_of, pairs, noted, named = self.plain, self.value_of, [], [], {}
+        plain, value_of, pairs, noted, named = self.plain, self.value_of, [], [], {} if kwargs else _NOTHING
         for each in args:
             kind = type(each)
             if kind in plain:
@@ -2568,6 +2569,9 @@ class Recorder:
         if not made:
             return
         graph.nodes.append(node)
+        if len(graph.nodes) >= MOST_NODES:
+            self.on = False
+            self.cannot_follow(f"more than {MOST_NODES} operations in one step", node.where, "call run.step() between steps")
         self.hold(fact, pairs, made)
         if fact.foreign:
             self.cannot_follow(f"operation {fact.function}", node.where, "its result is recorded, but not how it came about")
@@ -2868,17 +2872,36 @@ class Recorder:
 
     def where(self):
         """The line outside of PyTorch: (code, instruction, whether a library's); the user's own if a library called PyTorch."""
-        frame, library = sys._getframe(2), False
-        first = None
+        frame, first = sys._getframe(2), None
         while frame is not None:
             code = frame.f_code
             kind = (_KINDS.get(id(code)) or _kind_of_code(code))[0]
             if kind == 2:
-                return code, frame.f_lasti, library
+                return self.place(code, frame.f_lasti, first is not None)
             if kind == 1 and first is None:
-                first, library = (code, frame.f_lasti, True), True
+                first = self.place(code, frame.f_lasti, True)
+            elif kind == 4 and first is not None and self.stack:  # a library's module: who called it is looked up once a call
+                return self.caller(self.stack[-1], frame.f_back) or first
             frame = frame.f_back
         return first
+
+    def caller(self, call, frame):
+        """Where a module was called: the user's line, or what the module around it was called by."""
+        while call.place is None and frame is not None:
+            code = frame.f_code
+            kind = (_KINDS.get(id(code)) or _kind_of_code(code))[0]
+            if kind == 2:
+                call.place = self.place(code, frame.f_lasti, True)
+            elif kind == 4 and call.outer is not None:
+                call.place = self.caller(call.outer, frame.f_back)
+                break
+            frame = frame.f_back
+        return call.place
+
+    def place(self, code, instruction, library):
+        """One tuple for each place, however often it is come by."""
+        key = id(code), instruction, library
+        return self.places.get(key) or self.places.setdefault(key, (code, instruction, library))
 
     def cannot_follow(self, what, where, do):
         self.unfollowed.setdefault(what, {"what": what, "line": Place(where).line, "do": do})
@@ -2956,8 +2979,8 @@ _TORCH, _INSTALLED = [], []
 
 
 def _kind_of_code(code):
-    """(0: PyTorch and this file; 1: an installed package or Python's own library; 2: the user's; 3: the call of autograd's engine), and
-    the code, which has to live on as it is known by its address."""
+    """(0: PyTorch and this file; 1: an installed package or Python's own library; 2: the user's; 3: the call of autograd's engine;
+    4: the call of a module), and the code, which has to live on as it is known by its address."""
     kind = _KINDS.get(id(code))
     if kind is None:
         if not _TORCH:
@@ -2971,6 +2994,8 @@ def _kind_of_code(code):
             number = 0
         if code.co_name in ("backward", "grad") and name.endswith(os.path.join("torch", "autograd", "__init__.py")):
             number = 3
+        if code.co_name == "_call_impl" and name.endswith(os.path.join("nn", "modules", "module.py")):
+            number = 4
         kind = _KINDS[id(code)] = (number, code)
     return kind
 
@@ -3035,6 +3060,7 @@ _DTYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF
            "int8": "I8", "uint8": "U8", "bool": "BOOL"}
 _SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
 MOST_ATTENTIONS = 10_000
+MOST_NODES = 2_000_000
 
 
 class Tensor:
