@@ -91,7 +91,9 @@ bool step_by_keys(double& value, const SliderOptions& options) {
     const bool ends = key_pressed(Key::Home) || key_pressed(Key::End);
     if (steps == 0) return ends;
     if (options.log && options.step <= 0) {
-        value = slider_value(slider_fraction(value, options) + steps / 100, options);
+        // Values are rounded, so that a hundredth of the track may lead back to the same one.
+        const double before = value, fraction = slider_fraction(value, options);
+        for (int n = 1; n <= 100 && value == before; ++n) value = slider_value(fraction + n * steps / 100, options);
     } else {
         value = clamp_to(value + steps * grid(options), options);
     }
@@ -128,7 +130,7 @@ Edited slider(const Ui& ui, const char* label, double& value, const SliderOption
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     int& typing = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("typing"));
 
-    const ControlNotes quiet{.tooltip = options.notes.tooltip, .disabled = options.notes.disabled};
+    const ControlNotes quiet{.tooltip = options.notes.tooltip, .disabled = options.notes.disabled, .words = shown_label(label)};
     // Only the track is reachable with Tab.
     const ControlNotes unreached{.tooltip = quiet.tooltip, .disabled = quiet.disabled, .keyboard = false};
     const Item row = typing == kNot ? begin_item(ui, "row", ImVec2(width, ui.px(kLabelHeight)), unreached) : Item{};
