@@ -315,7 +315,7 @@ Group pictures() {
               }},
              {"attnscope render --lesson masks --step 2 --out step.png", picture("step.png", 1600, 1000)},
              {"attnscope render --lesson masks --step 3 --answer 3 --out answered.png", picture("answered.png", 1600, 1000)},
-             {"attnscope render --preset stories --out assets/pictures/heads.png", picture("assets/pictures/heads.png", 1600, 1000)},
+             {"attnscope render --preset stories --out assets/pictures/first.png", picture("assets/pictures/first.png", 1600, 1000)},
              {"attnscope render --preset stories --text \"Tom gives a red ball to Lily because she is sad . Who has the ball ?\" --text "
               "\"Tom gives a red ball to Mia because she is sad . Who has the ball ?\" --view knock-out --measure logit-difference "
               "--replace-from 1 --replace positions --out patched.png",
