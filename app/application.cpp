@@ -35,11 +35,10 @@ void remember(const ViewState& view, Settings& settings) {
     settings.left_pane = panes.left;
     settings.right_pane = panes.right;
     settings.strip = panes.strip;
-    settings.thumbnails = panes.thumbnails;
+    settings.map = panes.map;
     settings.morphing = view.morphing;
     settings.left_width = static_cast<double>(view.panes.left_width);
     settings.right_width = static_cast<double>(view.panes.right_width);
-    settings.strip_height = static_cast<double>(view.panes.strip_height);
     settings.folded_parts.assign(view.settings.folded.begin(), view.settings.folded.end());
     settings.toured = view.toured;
     settings.lessons = lessons_left(view.lesson);
@@ -66,11 +65,10 @@ void recall(const Settings& settings, ViewState& view) {
     view.panes.left = settings.left_pane;
     view.panes.right = settings.right_pane;
     view.panes.strip = settings.strip;
-    view.panes.thumbnails = settings.thumbnails;
+    view.panes.map = settings.map;
     view.morphing = settings.morphing;
     view.panes.left_width = static_cast<float>(settings.left_width);
     view.panes.right_width = static_cast<float>(settings.right_width);
-    view.panes.strip_height = static_cast<float>(settings.strip_height);
     view.settings.folded.insert(settings.folded_parts.begin(), settings.folded_parts.end());
     view.toured = settings.toured;
     view.lesson.left_at = settings.lessons;

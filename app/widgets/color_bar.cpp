@@ -271,8 +271,8 @@ bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, con
     return !(options == before);
 }
 
-bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual,
-                bool capped, std::string_view of) {
+bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown,
+                std::span<const MenuSwitch> switches, bool capped, std::string_view of) {
     const ColorOptions before = options;
     const std::string words = range_words(options, probability, shown.hi, capped, of);
     if (!begin_menu_link(ui, id, words, {.tooltip = "Which colour means which number: automatic or fixed range, logarithmic, diverging."}))
@@ -285,10 +285,9 @@ bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probab
     scale_part(ui, options, shown);
     gap(ui, 4);
     colors_part(ui, options);
-    if (gradual != nullptr) {
+    for (const MenuSwitch& one : switches) {
         gap(ui, 4);
-        toggle_row(ui, "Fade colours", *gradual, "between maps of the same shape",
-                   {.tooltip = "Colours fade within 150 ms; the numbers change at once. This setting is remembered."});
+        toggle_row(ui, one.label, *one.on, one.caption, one.notes);
     }
     ImGui::Unindent(ui.px(6));
     ImGui::PopStyleVar();

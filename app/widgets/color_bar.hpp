@@ -3,7 +3,11 @@
 
 #include <imgui.h>
 
+#include <span>
+#include <string_view>
+
 #include "app/widgets/color_options.hpp"
+#include "app/widgets/controls.hpp"
 #include "app/widgets/ui.hpp"
 
 namespace attn::app {
@@ -26,9 +30,16 @@ float lying_color_bar(const Ui& ui, ImVec2 at, const HeatmapStyle& style, const 
 bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, const HeatmapStyle& shown, ColorOptions& options,
                      const ColorBarOptions& bar = {});
 
-/// A link that shows the current range and opens the menu for range, scale and colours and, if `gradual` is given, for the animation
-/// between maps. True if the options changed.
-bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual = nullptr,
-                bool capped = false, std::string_view of = {});
+/// A switch at the end of the menu.
+struct MenuSwitch {
+    const char* label;
+    bool* on;
+    std::string_view caption{};
+    ControlNotes notes{};
+};
+
+/// A link that shows the current range and opens the menu for range, scale and colours, and further switches. True if the options changed.
+bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown,
+                std::span<const MenuSwitch> switches = {}, bool capped = false, std::string_view of = {});
 
 }  // namespace attn::app

@@ -4,7 +4,6 @@
 
 #include <imgui.h>
 
-#include <cfloat>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,7 +45,9 @@ enum class Icon {
     Redo,
     Help,
     Sun,
-    Moon
+    Moon,
+    Pencil,
+    More  ///< three dots
 };
 /// Draws an icon of height `size` around `center`.
 void draw_icon(ImDrawList& list, Icon icon, ImVec2 center, float size, Color color);
@@ -86,25 +87,20 @@ bool begin_menu_link(const Ui& ui, const char* id, std::string_view shown, const
 bool menu_item(const Ui& ui, std::string_view name, bool checked = false, std::string_view detail = {}, std::string_view shortcut = {},
                bool keep_open = false);
 
-inline constexpr std::size_t kNoTab = static_cast<std::size_t>(-1);
-/// The tabs of the top bar. Those that do not fit into `room` pixels go into a menu, except `kept`, which should always be visible. True if
-/// the selection changed.
-bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height = 48,
-          std::span<const std::string_view> tooltips = {}, float room = FLT_MAX, std::size_t kept = kNoTab);
-/// Width of all tabs in pixels.
-float tabs_width(const Ui& ui, std::span<const std::string_view> names);
-/// The width of a bar that has only room for the chosen tab and the menu of the others, which it always shows.
-float least_tabs_width(const Ui& ui, std::span<const std::string_view> names, int chosen);
-/// The tabs shown in the bar: all if they fit into `room`, otherwise the first ones, always the selected one, and `kept` if there is space,
-/// leaving `menu` pixels for the menu button.
-std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t chosen, float menu, float room,
-                                       std::size_t kept = kNoTab);
+/// A tab of the top bar at the cursor. True if pressed.
+bool tab(const Ui& ui, std::string_view name, bool active, float height = 48, std::string_view tooltip = {});
+/// Its width in pixels, which does not depend on whether it is active.
+float tab_width(const Ui& ui, std::string_view name);
+/// A tab with a small triangle that opens a menu; end with end_menu_button().
+bool begin_menu_tab(const Ui& ui, const char* id, std::string_view shown, bool active, float height = 48, const ControlNotes& notes = {});
+/// A flat button with an icon, or a short text if that is not empty, that opens a menu; end with end_menu_button().
+bool begin_menu_icon(const Ui& ui, const char* id, Icon icon, std::string_view text, float width = 32, const ControlNotes& notes = {});
 
 /// A small, spaced, upper-case heading such as "MASKS".
 void section_heading(const Ui& ui, std::string_view text);
-/// The heading of a collapsible section: triangle, title, and, while it is collapsed, a summary of its settings at the right. True if
-/// pressed.
-bool fold_heading(const Ui& ui, const char* title, bool open, std::string_view shown, const ControlNotes& notes = {});
+/// The heading of a collapsible section: triangle, title, and, while it is collapsed, a summary of its settings at the right, or `below`
+/// the title. True if pressed.
+bool fold_heading(const Ui& ui, const char* title, bool open, std::string_view shown, const ControlNotes& notes = {}, bool below = false);
 /// A horizontal line with space above and below.
 void separator(const Ui& ui, float height = 15);
 /// Vertical space.

@@ -110,6 +110,15 @@ void draw_sign_icon(const Pen& pen, Icon icon) {
         pen.list.PathArcTo(pen.at(0, 0), 0.85f * pen.half, 0.133f, 4.579f, 24);
         pen.list.PathArcTo(pen.at(0.42f, -0.42f), 0.68f * pen.half, 3.812f, 0.901f, 20);
         return pen.list.PathStroke(pen.color, ImDrawFlags_Closed, pen.line);
+    case Icon::Pencil:
+        pen.stroke(-0.7f, 0.3f, 0.4f, -0.8f);
+        pen.stroke(0.4f, -0.8f, 0.8f, -0.4f);
+        pen.stroke(0.8f, -0.4f, -0.3f, 0.7f);
+        pen.stroke(-0.3f, 0.7f, -0.9f, 0.9f);
+        return pen.stroke(-0.9f, 0.9f, -0.7f, 0.3f);
+    case Icon::More:
+        for (const float x : {-0.75f, 0.0f, 0.75f}) pen.list.AddCircleFilled(pen.at(x, 0), 0.2f * pen.half, pen.color);
+        return;
     default:
         return;
     }

@@ -28,6 +28,7 @@ enum class Key : int {
     Backspace,
     Delete,
     F1,
+    F6,
     F11,
     KeypadAdd,
     KeypadSubtract,
@@ -69,6 +70,8 @@ inline ImGuiKey imgui_key(Key key) {
         return ImGuiKey_Delete;
     case Key::F1:
         return ImGuiKey_F1;
+    case Key::F6:
+        return ImGuiKey_F6;
     case Key::F11:
         return ImGuiKey_F11;
     case Key::KeypadAdd:
@@ -119,6 +122,8 @@ inline int imgui_key(Key key) {
         return ImGui::GetKeyIndex(ImGuiKey_Delete);
     case Key::F1:
         return 290;
+    case Key::F6:
+        return 295;
     case Key::F11:
         return 300;
     case Key::KeypadAdd:

@@ -44,6 +44,17 @@ void KeyboardFocus::move(int direction, bool in_popup) {
     go_to(static_cast<std::size_t>(at));
 }
 
+void KeyboardFocus::move_to_next_pane() {
+    const auto usable = [](const FocusStop& stop) { return stop.reachable && !stop.in_popup; };
+    const auto now = std::find_if(stops_.begin(), stops_.end(), [&](const FocusStop& stop) { return visible_ && stop.id == id_; });
+    const auto is_here = [&](const FocusStop& stop) { return stop.pane.x == now->pane.x && stop.pane.y == now->pane.y; };
+    auto next = now == stops_.end()
+                    ? std::find_if(stops_.begin(), stops_.end(), usable)
+                    : std::find_if(now, stops_.end(), [&](const FocusStop& stop) { return usable(stop) && !is_here(stop); });
+    if (next == stops_.end()) next = std::find_if(stops_.begin(), stops_.end(), usable);
+    if (next != stops_.end()) go_to(static_cast<std::size_t>(next - stops_.begin()));
+}
+
 void KeyboardFocus::go_to(std::size_t place) {
     id_ = stops_[place].id;
     place_ = place;

@@ -36,6 +36,8 @@ public:
 
     /// Moves to the next (+1) or previous (-1) control, wrapping around; `in_popup`: only within the open popup.
     void move(int direction, bool in_popup);
+    /// Moves to the first control of the next pane, going round.
+    void move_to_next_pane();
     /// To be called every frame with whether a popup is open: a menu begins at its ticked item, or else its first, and at its end the
     /// focus returns to where it was.
     void follow_menu(bool open);

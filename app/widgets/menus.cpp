@@ -75,6 +75,42 @@ bool begin_menu_link(const Ui& ui, const char* id, std::string_view shown, const
     return open;
 }
 
+bool begin_menu_tab(const Ui& ui, const char* id, std::string_view shown, bool active, float height, const ControlNotes& notes) {
+    if (ui.without_controls) return false;
+    const Palette& c = ui.colors();
+    const float arrow = ui.px(14), padding = ui.px(17);
+    ImGui::PushID(id);
+    const Item item = begin_item(ui, "tab", ImVec2(text_width(ui.fonts().strong, shown) + arrow + 2 * padding, ui.px(height)), notes);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const Color ink = active || item.hovered ? c.text : c.muted;
+    draw_text_in(list, active ? ui.fonts().strong : ui.fonts().body, ImVec2(item.min.x + padding, item.min.y), item.max, ImVec2(0, 0.5f),
+                 ink, shown);
+    draw_icon(list, Icon::Down, ImVec2(item.max.x - padding - ui.px(3), (item.min.y + item.max.y) / 2 + ui.px(1)), ui.px(8), ink);
+    if (active)
+        list.AddRectFilled(ImVec2(item.min.x + padding - ui.px(5), item.max.y - ui.px(3)),
+                           ImVec2(item.max.x - padding + ui.px(5), item.max.y), c.accent, ui.px(1.5f));
+    draw_focus_ring(ui, item, ui.px(4));
+    const bool open = begin_popup_under(ui, item);
+    if (!open) ImGui::PopID();
+    return open;
+}
+
+bool begin_menu_icon(const Ui& ui, const char* id, Icon icon, std::string_view text, float width, const ControlNotes& notes) {
+    if (ui.without_controls) return false;
+    const Palette& c = ui.colors();
+    ImGui::PushID(id);
+    const Item item = begin_item(ui, "button", ImVec2(ui.px(width), ui.px(30)), notes);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (item.hovered || item.held) list.AddRectFilled(item.min, item.max, item.held ? c.line : c.raised, ui.px(6));
+    const Color ink = item.hovered ? c.text : c.muted;
+    if (text.empty()) draw_icon(list, icon, ImVec2((item.min.x + item.max.x) / 2, (item.min.y + item.max.y) / 2), ui.px(13), ink);
+    else draw_text_in(list, ui.fonts().body, item.min, item.max, ImVec2(0.5f, 0.5f), ink, text);
+    draw_focus_ring(ui, item, ui.px(6));
+    const bool open = begin_popup_under(ui, item);
+    if (!open) ImGui::PopID();
+    return open;
+}
+
 void end_menu_button() {
     ImGui::EndPopup();
     ImGui::PopStyleVar(3);

@@ -28,20 +28,24 @@ void section_heading(const Ui& ui, std::string_view text) {
     ImGui::Dummy(ImVec2(1, font_size(ui.fonts().small) + ui.px(6)));
 }
 
-bool fold_heading(const Ui& ui, const char* title, bool open, std::string_view shown, const ControlNotes& notes) {
+bool fold_heading(const Ui& ui, const char* title, bool open, std::string_view shown, const ControlNotes& notes, bool below) {
     const Palette& c = ui.colors();
-    const Item item = begin_item(ui, title, ImVec2(ImGui::GetContentRegionAvail().x, ui.px(22)), notes);
+    const float line = ui.px(22), second = below && !open ? ui.px(18) : 0;
+    const Item item = begin_item(ui, title, ImVec2(ImGui::GetContentRegionAvail().x, line + second), notes);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const Color ink = item.hovered ? c.text : c.muted;
-    const float x = item.min.x + ui.px(5), y = std::round((item.min.y + item.max.y) / 2), r = ui.px(4);
+    const ImVec2 end(item.max.x, item.min.y + line);
+    const float x = item.min.x + ui.px(5), y = std::round((item.min.y + end.y) / 2), r = ui.px(4);
     if (open) list.AddTriangleFilled(ImVec2(x - r, y - r * 0.6f), ImVec2(x + r, y - r * 0.6f), ImVec2(x, y + r * 0.8f), ink);
     else list.AddTriangleFilled(ImVec2(x - r * 0.6f, y - r), ImVec2(x + r * 0.8f, y), ImVec2(x - r * 0.6f, y + r), ink);
     const std::string_view text = shown_label(title);
     const float left = item.min.x + ui.px(18), room = item.max.x - left, title_width = text_width(ui.fonts().strong, text);
-    draw_text_in(list, ui.fonts().strong, ImVec2(left, item.min.y), item.max, ImVec2(0, 0.5f), c.text,
-                 elide(ui.fonts().strong, text, room));
-    if (!open)
-        draw_text_in(list, ui.fonts().label, item.min, item.max, ImVec2(1, 0.5f), c.faint,
+    draw_text_in(list, ui.fonts().strong, ImVec2(left, item.min.y), end, ImVec2(0, 0.5f), c.text, elide(ui.fonts().strong, text, room));
+    if (second > 0)
+        draw_text_in(list, ui.fonts().label, ImVec2(left, end.y - ui.px(2)), item.max, ImVec2(0, 0), c.faint,
+                     elide(ui.fonts().label, shown, room));
+    else if (!open)
+        draw_text_in(list, ui.fonts().label, item.min, end, ImVec2(1, 0.5f), c.faint,
                      elide(ui.fonts().label, shown, std::max(0.0f, room - title_width - ui.px(10))));
     draw_focus_ring(ui, item, ui.px(4));
     return item.pressed;

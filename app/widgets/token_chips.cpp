@@ -13,9 +13,9 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHeight = 42, kHeightWithoutId = 28, kGap = 6, kPadding = 12, kMinWidth = 36;
-/// For chips on two lines, which are lower.
-constexpr float kLowHeight = 26, kLowGap = 4, kLowPadding = 8;
+constexpr float kHeight = 38, kHeightWithoutId = 28, kGap = 5, kPadding = 9, kMinWidth = 34;
+/// The places beside a row that does not fit, which count the chips beyond its ends.
+constexpr float kCount = 40;
 
 struct Layout {
     float height = 0, width = 0;  ///< total size
@@ -112,14 +112,11 @@ std::string id_text(const Token& token) { return token.place > 0 ? "new " + std:
 
 namespace {
 
-float chip_height(const Ui& ui, const ChipOptions& options) {
-    return ui.px(options.two_lines ? kLowHeight : options.ids ? kHeight : kHeightWithoutId);
-}
+float chip_height(const Ui& ui, const ChipOptions& options) { return ui.px(options.ids ? kHeight : kHeightWithoutId); }
 
 Layout lay_out(const Ui& ui, std::span<const Token> tokens, float width, const ChipOptions& options) {
     Layout layout;
-    const float row = chip_height(ui, options), between = ui.px(options.two_lines ? kLowGap : kGap);
-    const float padding = ui.px(options.two_lines ? kLowPadding : kPadding), least = options.two_lines ? 0 : ui.px(kMinWidth);
+    const float row = chip_height(ui, options), between = ui.px(kGap), padding = ui.px(kPadding), least = ui.px(kMinWidth);
     float x = 0, y = 0;
     layout.at.reserve(tokens.size());
     layout.widths.reserve(tokens.size());
@@ -217,32 +214,36 @@ float scroll_offset(const Ui& ui, const Layout& layout, float width, const ChipO
     return offset;
 }
 
-/// Scrolls by whole lines with the wheel and keeps a newly selected chip in view. Returns the first visible line.
-float first_line(const Ui& ui, const Layout& layout, float width, float height, const ChipOptions& options) {
-    ImGuiStorage& storage = *ImGui::GetStateStorage();
-    const float line = ui.px(kLowHeight + kLowGap);
-    float first = storage.GetFloat(ImGui::GetID("line"), 0.0f);
-    const int seen = storage.GetInt(ImGui::GetID("seen"), -1), chosen = options.marks.query;
-    if (chosen != seen && chosen >= 0 && chosen < static_cast<int>(layout.at.size())) {
-        const float at = std::round(layout.at[static_cast<std::size_t>(chosen)].y / line);
-        first = std::clamp(first, at - 1, at);
+/// How many chips lie entirely beyond the ends of the row.
+struct Hidden {
+    std::size_t before = 0, after = 0;
+};
+
+Hidden hidden_chips(const Layout& layout, float offset, float width) {
+    Hidden hidden;
+    for (std::size_t i = 0; i < layout.at.size(); ++i) {
+        if (layout.at[i].x + layout.widths[i] <= offset + 1) ++hidden.before;
+        if (layout.at[i].x >= offset + width - 1) ++hidden.after;
     }
-    storage.SetInt(ImGui::GetID("seen"), chosen);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + height)) && ImGui::GetIO().MouseWheel != 0)
-        first -= ImGui::GetIO().MouseWheel > 0 ? 1 : -1;
-    const float lines = std::round((layout.height + ui.px(kLowGap)) / line);
-    first = std::clamp(first, 0.0f, std::max(0.0f, lines - 2));
-    storage.SetFloat(ImGui::GetID("line"), first);
-    return first;
+    return hidden;
 }
 
-/// Draws arrows beside the lines if there are more above or below.
-void draw_more_lines(const Ui& ui, ImVec2 at, float width, float height, bool above, bool below) {
+/// Counts the chips beyond an end of the row, in the key's colour if the key is among them; a click turns one page.
+void draw_hidden_count(const Ui& ui, const char* id, ImVec2 at, float height, std::size_t count, bool key, int direction, float page) {
+    if (count == 0) return;
+    const Palette& c = ui.colors();
+    const Item item = item_at(ui, id, at, ImVec2(ui.px(kCount - 6), height),
+                              {.tooltip = std::to_string(count) + (count == 1 ? " more token" : " more tokens") + " on this side.",
+                               .words = direction < 0 ? "earlier tokens" : "later tokens"});
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float x = at.x + width + ui.px(5);
-    if (above) draw_icon(list, Icon::Up, ImVec2(x, at.y + ui.px(8)), ui.px(8), ui.colors().muted);
-    if (below) draw_icon(list, Icon::Down, ImVec2(x, at.y + height - ui.px(8)), ui.px(8), ui.colors().muted);
+    list.AddRect(item.min, item.max, key ? c.axis_s : item.hovered ? c.muted : c.line, ui.px(6), 0, key ? ui.px(2) : 1);
+    const std::string text = direction < 0 ? "\u2039" + std::to_string(count) : std::to_string(count) + "\u203A";
+    draw_text_in(list, ui.fonts().mono_tiny, item.min, item.max, ImVec2(0.5f, 0.5f), item.hovered ? c.text : c.muted, text);
+    draw_focus_ring(ui, item, ui.px(6));
+    if (!item.pressed) return;
+    ImGuiStorage& storage = *ImGui::GetStateStorage();
+    const ImGuiID scroll = ImGui::GetID("scroll");
+    storage.SetFloat(scroll, storage.GetFloat(scroll, 0.0f) + static_cast<float>(direction) * page);
 }
 
 /// Fades the ends where more chips are hidden.
@@ -258,33 +259,26 @@ void draw_scroll_shades(const Ui& ui, ImVec2 at, float width, float height, floa
 
 }  // namespace
 
-ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& wanted) {
+ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& options) {
     ChipResult result;
-    ChipOptions options = wanted;
-    options.two_lines = false;
-    Layout layout = lay_out(ui, tokens, width, options);
-    const float one_line = layout.height;
-    if (wanted.two_lines && layout.width > width) {
-        options.two_lines = options.wrap = true;
-        options.ids = false;
-        width -= ui.px(10);  // space for the arrows of draw_more_lines()
-        layout = lay_out(ui, tokens, width, options);
-    }
-    const float shown_height = options.two_lines ? std::min(layout.height, ui.px(2 * kLowHeight + kLowGap)) : layout.height;
+    const Layout layout = lay_out(ui, tokens, width, options);
     const ImVec2 given = ImGui::GetCursorScreenPos();
-    const ImVec2 at(given.x, given.y - (options.two_lines ? std::floor((shown_height - one_line) / 2) : 0));
-    ImGui::SetCursorScreenPos(at);
+    const bool scrolls = !options.wrap && layout.width > width && width > 4 * ui.px(kCount);
+    ImVec2 at = given;
+    if (scrolls) {
+        at.x += ui.px(kCount);
+        width -= 2 * ui.px(kCount);
+    }
     ImGui::PushID(id);
+    ImGui::SetCursorScreenPos(at);
     const float offset = options.wrap ? 0 : scroll_offset(ui, layout, width, options);
-    const float first = options.two_lines ? first_line(ui, layout, width, shown_height, options) : 0;
-    const float up = first * ui.px(kLowHeight + kLowGap);
-    result.width = std::min(layout.width, width);
-    const ImVec2 end(at.x + width, at.y + shown_height);
+    result.width = scrolls ? width + 2 * ui.px(kCount) : std::min(layout.width, width);
+    const ImVec2 end(at.x + width, at.y + layout.height);
     // Outlines of selected chips extend slightly beyond the row.
     const float rim = ui.px(2);
     ImGui::PushClipRect(ImVec2(at.x - rim, at.y - rim), ImVec2(end.x + rim, end.y + rim), true);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-        const ImVec2 min(at.x + layout.at[i].x - offset, at.y + layout.at[i].y - up);
+        const ImVec2 min(at.x + layout.at[i].x - offset, at.y + layout.at[i].y);
         const float height = chip_height(ui, options);
         if (!ImGui::IsRectVisible(min, ImVec2(min.x + layout.widths[i], min.y + height))) continue;
         const int index = static_cast<int>(i);
@@ -302,9 +296,16 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
     }
     if (!options.wrap) draw_scroll_shades(ui, at, width, layout.height, offset, layout.width - width - offset);
     ImGui::PopClipRect();
-    if (options.two_lines) draw_more_lines(ui, at, width, shown_height, first > 0, up + shown_height < layout.height - 1);
+    if (scrolls) {
+        const Hidden hidden = hidden_chips(layout, offset, width);
+        const int key = options.marks.key;
+        draw_hidden_count(ui, "before", given, layout.height, hidden.before, key >= 0 && key < static_cast<int>(hidden.before), -1,
+                          width - ui.px(60));
+        draw_hidden_count(ui, "after", ImVec2(end.x + ui.px(6), given.y), layout.height, hidden.after,
+                          key >= static_cast<int>(tokens.size() - hidden.after), +1, width - ui.px(60));
+    }
     ImGui::SetCursorScreenPos(given);
-    ImGui::Dummy(ImVec2(options.wrap ? width : result.width, options.two_lines ? one_line : layout.height));
+    ImGui::Dummy(ImVec2(result.width, layout.height));
     const bool beside = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, end) && result.hovered < 0 && !ImGui::IsAnyItemHovered();
     result.background_clicked = beside && ImGui::IsMouseClicked(0);
     ImGui::PopID();

@@ -23,7 +23,6 @@ struct ChipOptions {
     bool ids = true;             ///< show the id below the text
     float max_chip_width = 132;  ///< in logical pixels; longer tokens are shortened
     bool wrap = false;           ///< wrap into several lines instead of scrolling horizontally
-    bool two_lines = false;      ///< if one line is not enough, use two without ids that scroll by lines
     const char* tooltip = "click: choose as the query · right-click: as the key";
 };
 
@@ -53,8 +52,8 @@ std::string id_text(const Token& token);
 /// chips. Concatenated they give the complete text.
 std::vector<std::string> readable_pieces(std::span<const Token> tokens);
 
-/// Draws chips at the cursor within `width` pixels; 44 logical pixels high, or as many lines as needed. Chips outside the visible area are
-/// not drawn.
+/// Draws chips at the cursor within `width` pixels, 38 logical pixels high, or as many lines as needed. A single line that does not fit
+/// scrolls, and counts the chips beyond its ends. Chips outside the visible area are not drawn.
 ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& options = {});
 
 struct TextEdit {

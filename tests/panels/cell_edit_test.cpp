@@ -221,7 +221,7 @@ TEST_F(CellEditTest, AChipLeadsToEditsWhoseListIsOutOfSight) {
         };
         return find_item("##text", {"##edits_in_force"}, hover, 30, 12);
     };
-    view.settings.folded.insert("edits");
+    view.settings.folded = {"edits", "what if"};
     EXPECT_EQ(chip(), std::nullopt) << "there are none";
     ForwardSettings forward = session->document().forward;
     forward.edits = {{.at = {Stage::Scores, 0}, .row = 1, .column = 0, .value = 1},
@@ -238,13 +238,13 @@ TEST_F(CellEditTest, AChipLeadsToEditsWhoseListIsOutOfSight) {
     click(place->x, place->y, ui_frame);
     EXPECT_FALSE(view.settings.folded.contains("edits"));
     EXPECT_EQ(chip(), std::nullopt) << "the list is in sight";
-    view.panes.left = false;
+    view.panes.left = view.panes.left_open = false;
     place = chip();
     ASSERT_TRUE(place);
     click(place->x, place->y, ui_frame);
-    EXPECT_TRUE(view.panes.left);
+    EXPECT_TRUE(view.panes.left_open);
     EXPECT_EQ(chip(), std::nullopt);
-    view.panes.left = false;
+    view.panes.left_open = false;
     forward.edits[0].on = false;
     session->apply({command::SetForward{forward}, ""});
     session->wait();

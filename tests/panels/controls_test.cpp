@@ -250,17 +250,22 @@ TEST_F(Controls, SegmentedWrapsAndChooses) {
 
 TEST_F(Controls, TabsButtonsAndDropDown) {
     const std::array<std::string_view, 2> names{"Step", "Heads"};
-    int tab = 0, pressed = 0, choice = 0;
+    int shown = 0, pressed = 0, choice = 0;
     const auto contents = [&] {
-        tabs(ui, "views", names, tab);
+        for (int i = 0; i < 2; ++i) {
+            if (i > 0) ImGui::SameLine(0, 0);
+            if (tab(ui, names[static_cast<std::size_t>(i)], shown == i)) shown = i;
+        }
         pressed += button(ui, "Run", {.width = 100});
         pressed += 10 * button(ui, "Stop", {.width = 100, .notes = {.disabled = "nothing runs"}});
         drop_down(ui, "choice", names, choice, 120);
     };
     frames(2, contents);
     EXPECT_GT(vertices(), 100);
-    click(tabs_width(ui, names) - 20, 20, contents);
-    EXPECT_EQ(tab, 1);
+    const float width = tab_width(ui, names[1]);
+    click(tab_width(ui, names[0]) + width - 20, 20, contents);
+    EXPECT_EQ(shown, 1);
+    EXPECT_EQ(tab_width(ui, names[1]), width) << "choosing another tab moves nothing";
     const float y = 48 + ImGui::GetStyle().ItemSpacing.y + 15, step = 30 + ImGui::GetStyle().ItemSpacing.y;
     click(20, y, contents);
     click(20, y + step, contents);
@@ -271,36 +276,19 @@ TEST_F(Controls, TabsButtonsAndDropDown) {
     EXPECT_EQ(choice, 1);
 }
 
-TEST(TabsThatFit, AllOrTheFirstAndTheChosen) {
-    using Places = std::vector<std::size_t>;
-    const std::array<float, 5> widths{50, 60, 70, 80, 40};
-    EXPECT_EQ(tabs_that_fit(widths, 1, 30, 300), (Places{0, 1, 2, 3, 4})) << "just wide enough for all";
-    EXPECT_EQ(tabs_that_fit(widths, 1, 30, 299), (Places{0, 1, 2, 3})) << "one too many, and the menu";
-    EXPECT_EQ(tabs_that_fit(widths, 1, 30, 289), (Places{0, 1, 2}));
-    EXPECT_EQ(tabs_that_fit(widths, 4, 30, 249), (Places{0, 1, 4})) << "the chosen one in the place of what does not fit";
-    EXPECT_EQ(tabs_that_fit(widths, 3, 30, 160), (Places{0, 3}));
-    EXPECT_EQ(tabs_that_fit(widths, 3, 30, 0), (Places{3})) << "it is always there";
-    EXPECT_EQ(tabs_that_fit({}, 0, 30, 10), Places{});
-    EXPECT_EQ(tabs_that_fit(widths, 1, 30, 250, 4), (Places{0, 1, 2, 4})) << "the kept one in the place of what does not fit";
-    EXPECT_EQ(tabs_that_fit(widths, 4, 30, 249, 4), (Places{0, 1, 4})) << "chosen and kept";
-    EXPECT_EQ(tabs_that_fit(widths, 3, 30, 149, 4), (Places{3})) << "nowhere is room for it";
-}
-
-TEST_F(Controls, TabsWithoutRoomAreInAMenu) {
-    const std::array<std::string_view, 4> names{"Step", "Heads", "Grid", "Lines"};
-    int tab = 0;
-    const float room = tabs_width(ui, names) - 1;
-    const auto contents = [&] { tabs(ui, "views", names, tab, 48, {}, room); };
+TEST_F(Controls, AMenuTabOpensItsMenu) {
+    std::string chosen;
+    const auto contents = [&] {
+        if (!begin_menu_tab(ui, "more", "More", false)) return;
+        for (const char* name : {"Totals", "Lens"})
+            if (menu_item(ui, name)) chosen = name;
+        end_menu_button();
+    };
     frames(2, contents);
-    // Two tabs of 54 and 61 pixels, the third in the menu of 74 that follows after 13; its lines are 28 high and 1 apart.
-    const float menu = tabs_width(ui, std::span(names).first(2)) + 13 + 37;
-    click(menu, 24, contents);
+    click(30, 24, contents);
     frames(2, contents);
-    click(menu, 39 + 4 + 6 + 29 + 14, contents);
-    EXPECT_EQ(tab, 3);
-    frames(2, contents);
-    click(tabs_width(ui, std::span(names).first(1)) + 10, 24, contents);
-    EXPECT_EQ(tab, 3) << "the chosen one stands in the bar now, behind the first";
+    click(30, 48 + 4 + 6 + 29 + 14, contents);
+    EXPECT_EQ(chosen, "Lens");
 }
 
 TEST_F(Controls, ColourMenuChoosesAndStaysOpenForARangeByHand) {

@@ -17,6 +17,14 @@ Matrix matrix_of(std::int64_t rows, std::int64_t cols) {
     return matrix;
 }
 
+/// A matrix whose columns are no positions.
+Matrix of_vectors(std::int64_t rows, std::int64_t cols) {
+    Matrix matrix = matrix_of(rows, cols);
+    matrix.row_axis = Axis::T;
+    matrix.col_axis = Axis::C;
+    return matrix;
+}
+
 bool inside(const Box& box, const Box& area) {
     return box.min.x >= area.min.x - 1 && box.min.y >= area.min.y - 1 && box.max.x <= area.max.x + 1 && box.max.y <= area.max.y + 1;
 }
@@ -56,10 +64,10 @@ TEST(EquationLayout, ARowOfMatricesSharesItsRows) {
         const std::int64_t rows = size(), cols = size();
         Equation equation;
         equation.layout = round % 2 == 0 ? Layout::Rowwise : Layout::Sum;
-        equation.operands = {matrix_of(rows, cols)};
+        equation.operands = {of_vectors(rows, cols)};
         const std::int64_t more = equation.layout == Layout::Sum ? 1 + static_cast<std::int64_t>(random() % 3) : 0;
-        for (std::int64_t i = 0; i < more; ++i) equation.operands.push_back(matrix_of(rows, cols));
-        equation.result = matrix_of(rows, cols);
+        for (std::int64_t i = 0; i < more; ++i) equation.operands.push_back(of_vectors(rows, cols));
+        equation.result = of_vectors(rows, cols);
         equation.row_sums = equation.layout == Layout::Rowwise;
         const EquationLayout layout = lay_out_equation(equation, kArea, 1, 60, true);
         float x = kArea.min.x;
@@ -95,6 +103,49 @@ TEST(EquationLayout, CellsFromTokenToTokenAreSquare) {
     EXPECT_GE(lay_out_equation(weights, area, 1, 60, true).result.width() / 15, 26);
 }
 
+/// From one map of tokens to another: the result as large as the height allows, and a column with all else beside it.
+TEST(EquationLayout, AMapFromAMapIsLargeWithAColumnBesideIt) {
+    std::mt19937 random(17);
+    for (int round = 0; round < 300; ++round) {
+        const auto rows = static_cast<std::int64_t>(1 + random() % 60), cols = static_cast<std::int64_t>(1 + random() % 60);
+        Equation equation;
+        equation.layout = Layout::Rowwise;
+        equation.operands = {matrix_of(rows, cols)};
+        equation.result = matrix_of(rows, cols);
+        equation.row_sums = round % 3 == 0;
+        const Box area{{20, 30}, {20 + static_cast<float>(500 + random() % 900), 30 + static_cast<float>(260 + random() % 600)}};
+        const EquationLayout layout = lay_out_equation(equation, area, 1, 60, true);
+        ASSERT_TRUE(layout.beside);
+        const Box labelled{{layout.result.min.x - layout.row_labels, layout.result.min.y}, layout.result.max};
+        for (const Box& box : {layout.text, layout.operands[0], layout.bar}) {
+            EXPECT_TRUE(box.width() < 1 || inside(box, area)) << round;
+            EXPECT_TRUE(box.width() < 1 || apart(box, labelled)) << round;
+        }
+        EXPECT_TRUE(inside(layout.result, area));
+        EXPECT_TRUE(apart(layout.text, layout.operands[0]) && apart(layout.bar, layout.operands[0]));
+        if (equation.row_sums) {
+            EXPECT_TRUE(inside(layout.row_sums, area) && apart(layout.row_sums, layout.result));
+        }
+        // Height or width is used up but for less than a cell.
+        const float cell = layout.result.height() / static_cast<float>(rows);
+        const float free =
+            std::min(area.height() - layout.column_labels - 20 - layout.result.height() - static_cast<float>(rows),
+                     area.width() - 180 - 82 - (equation.row_sums ? 62.F : 0.F) - layout.result.width() - static_cast<float>(cols));
+        EXPECT_TRUE(cell >= 63 || free <= std::max(cell, 8.F) || area.width() < 540) << round << " " << free;
+    }
+    // The first picture: 17 words in a window of 1600 x 1000, where a fifth of the window is the promise.
+    Equation first;
+    first.layout = Layout::Rowwise;
+    first.operands = {matrix_of(17, 17)};
+    first.result = matrix_of(17, 17);
+    const auto share = [&](ImVec2 window, const Box& area) {
+        const Box result = lay_out_equation(first, area, 1, 60, true).result;
+        return result.width() * result.height() / (window.x * window.y);
+    };
+    EXPECT_GE(share({1600, 1000}, {{260, 194}, {1224, 844}}), 0.2F);
+    EXPECT_GE(share({1280, 720}, {{260, 180}, {952, 634}}), 0.16F);
+}
+
 /// In a low window the formula goes beside the column labels without covering anything, and the cells gain the height.
 TEST(EquationLayout, InALowAreaTheFormulaTakesNoHeight) {
     std::mt19937 random(13);
@@ -103,8 +154,8 @@ TEST(EquationLayout, InALowAreaTheFormulaTakesNoHeight) {
         const auto count = static_cast<std::int64_t>(2 + random() % 60);
         Equation equation;
         equation.layout = Layout::Rowwise;
-        equation.operands = {matrix_of(count, count)};
-        equation.result = matrix_of(count, count);
+        equation.operands = {of_vectors(count, count)};
+        equation.result = of_vectors(count, count);
         equation.row_sums = round % 3 == 0;
         const Box area{{94 * scale, 156 * scale}, {94 * scale + static_cast<float>(420 + random() % 700) * scale, 500 * scale}};
         const EquationLayout layout = lay_out_equation(equation, area, scale, 32 * scale, true);

@@ -179,7 +179,7 @@ TEST_F(HelpSheet, StaysOpenWhileItIsClickedAndClosesOnAClickOutside) {
     ASSERT_NE(sheet, nullptr);
     // Clicks along the row of pills from right to left, which hits several of them and finally the first.
     std::set<int> pages;
-    for (float x = sheet->Size.x - 30; x > 30; x -= 25) {
+    for (float x = sheet->Size.x - 80; x > 30; x -= 25) {  // beside the close button
         click(sheet->Pos.x + x, sheet->Pos.y + 36, ui_frame);
         ASSERT_TRUE(view.help) << x;
         pages.insert(view.help_page.page);

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/navigation.hpp"
@@ -150,7 +152,8 @@ class OpeningField : public InterfaceFixture {};
 
 /// The field receives all keys from the click that opens it, not only from the frame in which it becomes active.
 TEST_F(OpeningField, KeepsItsKeysFromTheView) {
-    view.toured = true;  // hides the buttons below the settings, which would take space from them
+    view.toured = true;  // hides the card below the settings, which would take space from them
+    view.settings.folded = {"what if", "compare"};
     files.recent_models = {"/models/gpt2"};
     open_example("causal-attention");
     session->apply({command::SetTexts{{"the cat sat", "on the mat"}, {}}, ""});
@@ -159,7 +162,7 @@ TEST_F(OpeningField, KeepsItsKeysFromTheView) {
         move_mouse(x, y);
         frame(ui_frame);
     };
-    const auto track = find_item("##settings", {"temperature", "track"}, hover);
+    const auto track = find_item("##sections", {"softmax temperature", "track"}, hover);
     ASSERT_TRUE(track);
     hold_modifiers(true, false);
     mouse_button(0, true);
@@ -389,6 +392,7 @@ TEST_F(KeyboardTest, AMenuBeginsAtItsTickedItemAndLeavesTheFocusAlone) {
 
 TEST_F(KeyboardTest, ASliderReachedByTabIsSteppedByArrows) {
     open_example("multi-head");
+    view.settings.folded = {"what if", "compare"};
     for (int i = 0; i < 200; ++i) {
         press(Key::Tab, ui_frame);
         bool there = false;
@@ -401,6 +405,51 @@ TEST_F(KeyboardTest, ASliderReachedByTabIsSteppedByArrows) {
     frames(2, ui_frame);
     EXPECT_NE(session->document(), before);
     EXPECT_EQ(view.stage, stage);
+}
+
+/// From pane to pane: the top bar, the text, the settings, the picture, the chosen cell, the strip, and round again.
+TEST_F(KeyboardTest, F6GoesFromPaneToPane) {
+    open_example("multi-head");
+    frames(3, ui_frame);
+    std::vector<std::string> panes;
+    for (int i = 0; i < 12; ++i) {
+        press(Key::F6, ui_frame);
+        frames(2, ui_frame);
+        for (const FocusStop& stop : view.focus.stops())
+            if (view.focus.on(stop.id)) {
+                const std::string name = stop.window.substr(stop.window.find('/') + 1);
+                panes.push_back(name.substr(0, name.find_first_of("_/", 2)));
+            }
+    }
+    ASSERT_EQ(panes.size(), 12U);
+    EXPECT_EQ(std::set<std::string>(panes.begin(), panes.end()),
+              (std::set<std::string>{"##top", "##text", "##settings", "##centre", "##cell", "##strip"}));
+    EXPECT_EQ(panes[0], panes[6]) << "round again";
+}
+
+/// The help has a close button, and so has the picture that stands alone.
+TEST_F(KeyboardTest, WhatCoversTheWindowCanBeClosedWithTheMouse) {
+    open_example("multi-head");
+    const auto click_on = [&](const char* window, std::initializer_list<const char*> path) {
+        const auto at = find_item(
+            window, path,
+            [this](float x, float y) {
+                move_mouse(x, y);
+                frame(ui_frame);
+            },
+            10, 6);
+        ASSERT_TRUE(at) << window;
+        click(at->x, at->y, ui_frame);
+        frames(2, ui_frame);
+    };
+    view.help = true;
+    frames(4, ui_frame);
+    click_on("##help_sheet", {"##close_help"});
+    EXPECT_FALSE(view.help);
+    view.panes.only_centre = true;
+    frames(4, ui_frame);
+    click_on("##attnscope", {"all panes (Esc)"});
+    EXPECT_FALSE(view.panes.only_centre);
 }
 
 /// Controls that do not register would be missed by all these tests, so nothing else may create ImGui buttons directly.

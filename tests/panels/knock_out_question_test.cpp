@@ -230,6 +230,7 @@ TEST_F(CountedTest, TheLossIsThatOfTheShownText) {
 TEST_F(CountedTest, KnockOutHasNoHistogram) {
     open_example("gpt-tiny");
     view.stage = {Stage::Weights, 0};
+    view.inspector.all = true;
     const auto height_beside = [&](View shown) {
         view.view = shown;
         frames(3, ui_frame);

@@ -231,12 +231,13 @@ TEST_F(LessonTest, TheLearnerChangesThingsAndResetsThem) {
 }
 
 TEST_F(LessonTest, ControlsThatDistractAreLeftOut) {
-    view.toured = true;  // hides the buttons below the settings, which would take space from them
+    view.toured = true;  // hides the card below the settings, which would take space from them
+    view.settings.folded = {"what if", "compare"};
     files.recent_models = {"/models/gpt2"};
     frames(3, ui_frame);
     const auto visible = [&](const char* id) {
         return find_item(
-                   "##settings", {id},
+                   "##sections", {id},
                    [this](float x, float y) {
                        move_mouse(x, y);
                        frame(ui_frame);
@@ -246,7 +247,7 @@ TEST_F(LessonTest, ControlsThatDistractAreLeftOut) {
     };
     ASSERT_TRUE(visible("Causal"));
     ASSERT_TRUE(find_item(
-                    "##settings", {"temperature", "track"},
+                    "##sections", {"softmax temperature", "track"},
                     [this](float x, float y) {
                         move_mouse(x, y);
                         frame(ui_frame);
@@ -256,7 +257,7 @@ TEST_F(LessonTest, ControlsThatDistractAreLeftOut) {
     open("masks");
     EXPECT_TRUE(visible("Causal"));
     EXPECT_FALSE(find_item(
-                     "##settings", {"temperature", "track"},
+                     "##sections", {"softmax temperature", "track"},
                      [this](float x, float y) {
                          move_mouse(x, y);
                          frame(ui_frame);

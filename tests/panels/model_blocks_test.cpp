@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
-#include <set>
 
-#include "app/panels/maps/block_layout.hpp"
 #include "app/session/document/presets.hpp"
 #include "tests/support/random_model.hpp"
 
@@ -107,104 +105,6 @@ TEST(ModelBlocks, EveryStageIsFoundInItsBlockAndStaysWhatItIsInTheNext) {
                     EXPECT_TRUE(same_role(there, node.id));
                 }
             }
-        }
-    }
-}
-
-struct RandomRow {
-    std::vector<BlockRoom> blocks;
-    std::size_t open = 0;
-    float room = 0, scale = 1;
-};
-
-RandomRow random_row(std::mt19937& random) {
-    const auto between = [&](int low, int high) { return static_cast<float>(std::uniform_int_distribution<int>(low, high)(random)); };
-    RandomRow row;
-    row.scale = between(0, 1) == 0 ? 1.F : 2.F;
-    const auto count = static_cast<std::size_t>(between(1, 60));
-    row.open = static_cast<std::size_t>(between(0, static_cast<int>(count) - 1));
-    for (std::size_t i = 0; i < count; ++i) {
-        const float smallest = between(14, 40), gap = between(2, 6);
-        row.blocks.push_back({smallest + between(0, i == row.open ? 600 : 200), smallest, gap + between(0, 40), gap});
-    }
-    row.room = between(60, 5000);
-    return row;
-}
-
-TEST(BlockLayout, BlocksStandSideBySideAndFitWhereTheSmallestDo) {
-    std::mt19937 random(5);
-    for (int round = 0; round < 2000; ++round) {
-        const RandomRow row = random_row(random);
-        const std::vector<Stretch> places = lay_out_blocks(row.blocks, row.open, row.room, row.scale);
-        ASSERT_EQ(places.size(), row.blocks.size());
-        float smallest = 0, natural = 0;
-        for (std::size_t i = 0; i < places.size(); ++i) {
-            smallest += row.blocks[i].smallest + (i > 0 ? row.blocks[i].smallest_gap : 0);
-            natural += row.blocks[i].natural + (i > 0 ? row.blocks[i].gap : 0);
-            EXPECT_GE(places[i].width(), row.blocks[i].smallest - 1);
-            EXPECT_EQ(places[i].min, std::floor(places[i].min));
-            if (i > 0) {
-                EXPECT_GE(places[i].min - places[i - 1].max, row.blocks[i].smallest_gap - 1);
-            }
-            // The open block keeps its size as long as another one can shrink.
-            if (i != row.open && places[i].width() > row.blocks[i].smallest + 1) {
-                EXPECT_GE(places[row.open].width(), row.blocks[row.open].natural - 1) << round;
-            }
-        }
-        EXPECT_GE(places.front().min, 0);
-        if (smallest <= row.room) {
-            EXPECT_LE(places.back().max, row.room + 1) << round;
-        }
-        for (std::size_t i = 0; natural <= row.room && i < places.size(); ++i) EXPECT_GE(places[i].width(), row.blocks[i].natural - 1);
-    }
-}
-
-TEST(BlockLayout, AnOpenBlockShowsEveryHeadWhereThereIsRoomAndNothingLiesOutside) {
-    std::mt19937 random(9);
-    for (int round = 0; round < 1500; ++round) {
-        const auto between = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
-        testing_support::RandomModel model(static_cast<unsigned>(round));
-        const Plan plan(model.config);
-        const std::vector<ModelBlock> blocks = model_blocks(plan);
-        const ModelBlock& block = blocks[static_cast<std::size_t>(between(0, static_cast<int>(blocks.size()) - 1))];
-        const float scale = between(0, 1) == 0 ? 1.F : 2.F;
-        OpenBlockRoom room;
-        room.title = static_cast<float>(between(20, 120));
-        for (std::size_t i = 0; i < block.parts.size(); ++i) room.labels.push_back(static_cast<float>(between(30, 120)));
-        room.chosen = static_cast<float>(between(40, 120));
-        room.heads = block.parts.empty() ? 0 : between(1, 40);
-        const float natural = open_block_width(block, room, scale);
-        for (const float width :
-             {natural, natural * 0.7F, least_open_block_width(block, room, scale), static_cast<float>(between(1, 900))}) {
-            const std::vector<BlockItem> items = lay_out_open_block(block, room, width, scale);
-            float x = 0;
-            for (const BlockItem& item : items) {
-                EXPECT_GE(item.at.min, x) << "nothing lies on anything else";
-                EXPECT_GE(item.at.width(), 0);
-                x = item.at.max;
-                EXPECT_LE(x, width) << "nothing lies outside";
-            }
-            if (width >= least_open_block_width(block, room, scale)) {
-                std::set<std::size_t> parts_there;
-                for (const BlockItem& item : items)
-                    if (item.kind != BlockItem::Kind::Title) parts_there.insert(item.part);
-                EXPECT_EQ(parts_there.size(), block.parts.size()) << round;
-            }
-            if (width < natural) continue;
-            std::int64_t heads = 0, sums = 0, parts = 0;
-            for (const BlockItem& item : items) {
-                heads += item.kind == BlockItem::Kind::Head;
-                sums += item.kind == BlockItem::Kind::Sum;
-                parts += item.kind == BlockItem::Kind::Part;
-            }
-            std::int64_t attentions = 0, feed_forwards = 0, added = 0;
-            for (const BlockPart& part : block.parts) {
-                (part.kind == PartKind::FeedForward ? feed_forwards : attentions) += 1;
-                added += part.sum.has_value();
-            }
-            EXPECT_EQ(heads, attentions * room.heads) << round;
-            EXPECT_EQ(parts, feed_forwards);
-            EXPECT_EQ(sums, added);
         }
     }
 }

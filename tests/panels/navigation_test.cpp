@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <vector>
+
 #include "engine/model/transformer.hpp"
 #include "tests/support/interface_fixture.hpp"
 
@@ -44,6 +47,53 @@ TEST(Navigation, KeepsTheClosestStageWhenTheModelChanges) {
     EXPECT_EQ(view.stage, (StageId{Stage::Scores, 1}));
     EXPECT_EQ(view.head, 1);
     EXPECT_EQ(view.batch, 0);
+}
+
+/// Following a number back has a way forth.
+TEST(Navigation, WhatWasFollowedCanBeWalkedBackAndForth) {
+    const Trace<float> trace = small_trace();
+    ViewState view;
+    view.stage = {Stage::Weights, 1};
+    view.head = 1;
+    view.locked.set(Axis::T, 2);
+    view.locked.set(Axis::S, 1);
+    const auto place = [&] { return TrailPlace{view.stage, view.head, view.batch, view.locked}; };
+    walk_trail(view, trace, -1);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 1})) << "there is no way back yet";
+    std::vector<TrailPlace> way{place()};
+    for (const CellRef& cell : {CellRef{{Stage::Scores, 1}, "", {0, 1, 2, 1}}, CellRef{{Stage::Q, 1}, "", {0, 1, 2, 3}},
+                                CellRef{{Stage::Norm1, 1}, "", {0, 2, 3}}}) {
+        go_to_cell(view, trace, cell);
+        way.push_back(place());
+    }
+    ASSERT_EQ(
+        std::set<std::string>({tensor_name(way[0].stage), tensor_name(way[1].stage), tensor_name(way[2].stage), tensor_name(way[3].stage)})
+            .size(),
+        4U);
+    for (std::size_t i = way.size() - 1; i-- > 0;) {
+        walk_trail(view, trace, -1);
+        EXPECT_EQ(place(), way[i]);
+    }
+    walk_trail(view, trace, -1);
+    EXPECT_EQ(place(), way.front()) << "it stays at the beginning";
+    walk_trail(view, trace, +1);
+    walk_trail(view, trace, +1);
+    EXPECT_EQ(place(), way[2]);
+    // Another turning gives up what lay ahead.
+    go_to_cell(view, trace, CellRef{{Stage::K, 1}, "", {0, 1, 1, 0}});
+    const TrailPlace turned = place();
+    walk_trail(view, trace, +1);
+    EXPECT_EQ(place(), turned);
+    walk_trail(view, trace, -1);
+    EXPECT_EQ(place(), way[2]);
+    // So does looking elsewhere: the way begins there.
+    view.stage = {Stage::Weights, 0};
+    const TrailPlace elsewhere = place();
+    go_to_cell(view, trace, CellRef{{Stage::Scores, 0}, "", {0, 1, 2, 1}});
+    walk_trail(view, trace, -1);
+    EXPECT_EQ(place(), elsewhere);
+    walk_trail(view, trace, -1);
+    EXPECT_EQ(place(), elsewhere);
 }
 
 TEST(Navigation, APositionBeyondTheTextGivesWayToTheLastToken) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/train_words.hpp"
@@ -39,21 +41,23 @@ protected:
     }
 };
 
-TEST_F(SwitchTest, OneHeadOrAllOfThem) {
-    view.view = View::Step;
-    view.stage = {Stage::Weights, 0};
+/// All heads of all layers are the second page of Heads.
+TEST_F(SwitchTest, HeadsOfOneLayerOrOfAll) {
+    open_example("gpt-tiny");
+    view.view = View::Heads;
+    view.stage = {Stage::Weights, 1};
     view.head = 1;
     frames(3, ui_frame);
-    ASSERT_TRUE(press_pill("##centre", "##heads", 0));
-    EXPECT_EQ(view.view, View::Heads);
-    EXPECT_EQ(view.heads.stage, Stage::Weights);
-    ASSERT_TRUE(press_pill("##centre", "##heads", 1));
-    EXPECT_EQ(view.view, View::Step);
-    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0}));
+    ASSERT_TRUE(press_pill("##centre", "##pages", 1));
+    EXPECT_EQ(view.view, View::Grid);
     EXPECT_EQ(view.head, 1);
-    view.stage = {Stage::Concat, 0};
+    ASSERT_TRUE(press_pill("##centre", "##pages", 0));
+    EXPECT_EQ(view.view, View::Heads);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 1}));
+    open_example("multi-head");
+    view.view = View::Heads;
     frames(3, ui_frame);
-    EXPECT_FALSE(press_pill("##centre", "##heads", 0)) << "this stage has no maps of heads";
+    EXPECT_FALSE(press_pill("##centre", "##pages", 1)) << "it has one layer";
 }
 
 TEST_F(SwitchTest, WhatIsOpenedShowsTheWeightsOfAllHeads) {
@@ -98,82 +102,99 @@ TEST_F(SwitchTest, AOrBOrTheDifference) {
     EXPECT_FALSE(view.compare.first) << "the next comparison begins with both";
 }
 
-TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItDescribes) {
+/// What the line with the eye says.
+class EyeLine : public InterfaceFixture {
+protected:
+    std::string words_at(const StageId& stage, std::int64_t head, std::int64_t query, std::int64_t key, View shown = View::Step) {
+        view.view = shown;
+        view.stage = stage;
+        view.head = head;
+        view.locked.clear();
+        view.locked.set(Axis::T, query);
+        view.locked.set(Axis::S, key);
+        std::string words;
+        frame([&] {
+            ImGui::Begin("eye");
+            with_context([&](PanelContext& context) { words = eye_sentence(context); });
+            ImGui::End();
+        });
+        return words;
+    }
+};
+
+/// A sentence written for a text belongs to its layer, head and cell; elsewhere the numbers speak for themselves.
+TEST_F(EyeLine, AHintBelongsToItsPlace) {
     open_example("stories");
-    const Look described = find_preset("stories").sentences.front().look.value();
-    view.view = View::Heads;
-    view.stage = {Stage::Weights, 0};
-    view.head = 0;
-    ASSERT_NE(view.stage, described.stage);
-    view.locked.clear();
-    frames(3, ui_frame);
-    const auto at = find_item(
-        "##centre", {"##look_at"},
-        [this](float x, float y) {
-            move_mouse(x, y);
-            frame(ui_frame);
-        },
-        60, 6);
-    ASSERT_TRUE(at.has_value());
-    click(at->x, at->y, ui_frame);
-    frames(3, ui_frame);
-    EXPECT_EQ(view.view, View::Heads);
-    EXPECT_EQ(view.stage, described.stage);
-    EXPECT_EQ(view.head, described.head);
-    EXPECT_EQ(view.locked.on(Axis::S), 6);
+    const Look look = *find_preset("stories").sentences.front().look;
+    std::int64_t query = 0, key = 0;
+    for (const auto& [axis, index] : look.cell) (axis == Axis::T ? query : key) = index;
+    const std::string& hint = find_preset("stories").sentences.front().look_at;
+    EXPECT_EQ(words_at(look.stage, look.head, query, key), hint);
+    EXPECT_EQ(words_at(look.stage, look.head, query, key, View::Heads), hint);
+    const std::int64_t other_head = look.head == 0 ? 1 : 0;
+    EXPECT_NE(words_at(look.stage, other_head, query, key), hint);
+    EXPECT_NE(words_at(look.stage, look.head, query - 1, key), hint);
+    StageId other_layer = look.stage;
+    other_layer.layer = look.stage.layer == 0 ? 1 : 0;
+    EXPECT_NE(words_at(other_layer, look.head, query, key), hint);
+    EXPECT_NE(words_at(other_layer, look.head, query, key, View::Heads), hint);
+    EXPECT_EQ(words_at({Stage::FfnOut, look.stage.layer}, look.head, query, key), "") << "nothing is said of this stage";
 }
 
-/// A sentence that names a layer is longer, and so takes more lines at some width.
-TEST_F(SwitchTest, TheSentenceOfAMistakeNamesNoLayer) {
+TEST_F(EyeLine, ElsewhereTheRowIsPutIntoWords) {
     open_example("stories");
-    ImGui::GetIO().DisplaySize = {1600, 1000};
-    const int own = find_preset("stories").sentences.front().look.value().stage.layer, other = own == 0 ? 2 : 0;
-    const auto widths_that_differ = [&] {
-        int differing = 0;
-        for (float width = 120; width < 800; width += 10) {
-            std::array<float, 2> heights{};
-            for (const int layer : {other, own}) {
-                view.stage = {Stage::Weights, layer};
-                frame([&] {
-                    ImGui::Begin("below");
-                    with_context([&](PanelContext& context) { heights[layer == own ? 1 : 0] = draw_look_at(context, {0, 900}, width); });
-                    ImGui::End();
-                });
-            }
-            differing += heights[0] != heights[1] ? 1 : 0;
-        }
-        return differing;
-    };
-    EXPECT_GT(widths_that_differ(), 0) << "the example's own sentence is about one layer";
+    const auto& weights = trace().find({Stage::Weights, 1})->value;
+    const std::int64_t keys = trace().tokens.length, row = 9;
+    std::int64_t best = 0;
+    for (std::int64_t s = 0; s <= row; ++s)
+        if (weights(0, 2, row, s) > weights(0, 2, row, best)) best = s;
+    const auto& tokens = session->snapshot()->tokens.front();
+    const std::string words = words_at({Stage::Weights, 1}, 2, row, 0);
+    EXPECT_TRUE(words.starts_with("“" + tokens[row].text + "” takes most from “" + tokens[static_cast<std::size_t>(best)].text + "”: "))
+        << words;
+    EXPECT_EQ(words_at({Stage::Masked, 1}, 2, row, 0), "“" + tokens[row].text + "” may look at 10 of " + std::to_string(keys) + " words.");
+    open_example("gpt-tiny");
+    session->apply({command::SetTexts{{"another text of its own"}, {}}, ""});  // for which nothing was written
+    session->wait();
+    EXPECT_NE(words_at({Stage::Weights, 0}, 0, 3, 0).find("mean nothing"), std::string::npos) << "of random weights it claims nothing";
+}
+
+/// Of words that the model has never read it is said once what they mean to it.
+TEST_F(EyeLine, SaysWhatNewWordsMeanUntilAnotherPlaceIsLookedAt) {
+    open_example("stories");
+    session->apply({command::SetTexts{{"Tom gives a red glimmer to Lily because she is sad . Who has the glimmer ?"}, {}}, ""});
+    session->wait();
+    const std::string told = words_at({Stage::Weights, 1}, 2, 16, 6);
+    EXPECT_NE(told.find("“glimmer”"), std::string::npos) << told;
+    EXPECT_EQ(words_at({Stage::Weights, 1}, 2, 16, 6), told);
+    EXPECT_EQ(words_at({Stage::Weights, 1}, 2, 16, 5).find("new to this model"), std::string::npos);
+}
+
+TEST_F(EyeLine, AMistakeIsSaidInEveryLayer) {
+    open_example("stories");
     ForwardSettings broken = session->document().forward;
     broken.mistake = Mistake::KeysValuesSwapped;
     session->apply({command::SetForward{broken}, ""});
     session->wait();
-    EXPECT_EQ(widths_that_differ(), 0) << "the mistake is made in every layer";
+    const std::string words = words_at({Stage::Weights, 0}, 0, 3, 1);
+    EXPECT_FALSE(words.empty());
+    EXPECT_EQ(words_at({Stage::Weights, 2}, 1, 5, 1), words);
 }
 
-TEST_F(SwitchTest, TheLineBelowThePictureIsShownOnlyAtStagesThatItDescribes) {
+/// Its room is kept where it has nothing to say, so that the picture does not move.
+TEST_F(EyeLine, KeepsItsRoom) {
     open_example("causal-attention");
-    ImGui::GetIO().DisplaySize = {1600, 1000};
-    const auto height_at = [this](Stage stage) {
+    std::set<float> heights;
+    for (const Stage stage : {Stage::Scores, Stage::Weights, Stage::Concat}) {
         view.stage = {stage, 0};
-        float height = -1;
         frame([&] {
-            ImGui::Begin("below");
-            with_context([&](PanelContext& context) { height = draw_look_at(context, {0, 900}, 800); });
+            ImGui::Begin("eye");
+            with_context([&](PanelContext& context) { heights.insert(draw_look_at(context, {0, 900}, 800)); });
             ImGui::End();
         });
-        return height;
-    };
-    EXPECT_EQ(height_at(Stage::Scores), 0) << "nothing is masked there yet";
-    const float height = height_at(Stage::Weights);
-    EXPECT_GT(height, 0);
-    // An edit makes it disappear, but leaves its room until another place is looked at.
-    session->apply({command::SetTexts{{"another text"}, {}}, ""});
-    session->wait();
-    EXPECT_EQ(height_at(Stage::Weights), height) << "the picture stays where it is";
-    EXPECT_EQ(height_at(Stage::Scores), 0);
-    EXPECT_EQ(height_at(Stage::Weights), 0);
+    }
+    EXPECT_EQ(heights.size(), 1U);
+    EXPECT_GT(*heights.begin(), 0);
 }
 
 TEST(RunWords, FoldedPartsSayWhatIsSet) {

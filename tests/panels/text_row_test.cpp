@@ -52,6 +52,23 @@ TEST_F(TextRow, WhatIsTooLongIsNotPasted) {
     EXPECT_EQ(refusals(), 1U);
 }
 
+/// What the model says next depends on the last word: it stays chosen while a text is replaced, letter by letter.
+TEST_F(TextRow, TheLastWordStaysChosenWhileTheTextIsTyped) {
+    const std::int64_t last = session->snapshot()->trace->tokens.length - 1;
+    view.locked.set(Axis::T, last);
+    frames(2, ui_frame);
+    for (std::size_t i = session->document().texts[0].size(); i > 0; --i) press(Key::Backspace, ui_frame);
+    type("the cat sat on the mat", ui_frame);
+    frames(3, ui_frame);
+    ASSERT_EQ(session->document().texts[0], "the cat sat on the mat");
+    EXPECT_EQ(view.locked.on(Axis::T), 5);
+    view.locked.set(Axis::T, 2);
+    frames(2, ui_frame);
+    type(" and", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(view.locked.on(Axis::T), 2) << "any other stays where it is";
+}
+
 /// From the menu to typing without another click.
 TEST_F(TextRow, AnAddedTextIsTypedIntoAtOnce) {
     press(Key::Escape, ui_frame);

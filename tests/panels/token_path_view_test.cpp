@@ -33,7 +33,7 @@ class TokenTableTest : public InterfaceFixture {
 protected:
     TokenTableTest() {
         open_example("stories");
-        ImGui::GetIO().DisplaySize = ImVec2(1280, 720);
+        ImGui::GetIO().DisplaySize = ImVec2(1280, 600);
         view.stage = {Stage::Tokens};
         view.view = View::Step;
         frames(3, ui_frame);
@@ -162,10 +162,15 @@ TEST_F(TokenPathView, TheSettingsTellOfTheTokenizer) {
     ImGui::GetIO().DisplaySize = {1600, 1800};  // else it must be scrolled to
     view.stage = {Stage::Weights, 0};
     frames(3, ui_frame);
-    EXPECT_TRUE(has("pieces")) << "further down";
+    EXPECT_FALSE(has("pieces")) << "where the tokenizer is not the subject, it is among all settings";
+    view.panes.left_open = true;
+    frames(3, ui_frame);
+    const auto has_all = [&](const char* label) { return find_item("##all_sections", {label, "row"}, hover, 60, 9).has_value(); };
+    EXPECT_TRUE(has_all("pieces"));
     view.settings.folded.insert("tokenizer aside");
     frames(3, ui_frame);
-    EXPECT_FALSE(has("pieces"));
+    EXPECT_FALSE(has_all("pieces"));
+    view.panes.left_open = false;
     open_example("stories");
     frames(3, ui_frame);
     view.stage = {Stage::Tokens};
@@ -173,33 +178,29 @@ TEST_F(TokenPathView, TheSettingsTellOfTheTokenizer) {
     EXPECT_FALSE(has("pieces")) << "words are found in one step";
 }
 
-/// From left to right: a card per stage of the text, one for the steps of a word, and those of the model.
-TEST_F(TokenPathView, CardsOfTheStripPickAStage) {
+/// A click on the chosen first station goes from the pieces through the text's stages and the steps of a word, and so do keys.
+TEST_F(TokenPathView, TheFirstStationGoesThroughTheStagesOfTheText) {
     open("the weights of the reading are small");
     const std::size_t rows = view.token_path.last->rows.size();
-    const ImGuiWindow* strip = find_window("##stages");
-    ASSERT_NE(strip, nullptr);
-    const ImRect area = strip->Rect();
+    const ImRect strip = find_window("##strip")->Rect();
     view.token_path.table = true;
     std::vector<std::optional<std::size_t>> picked;
-    std::vector<Stage> reached;
-    for (float x = area.Min.x + 12; x < area.Max.x; x += 24) {
-        click(x, area.Min.y + 40, ui_frame);
-        if (view.stage.stage == Stage::Tokens) {
-            if (picked.empty() || picked.back() != view.token_path.stage) picked.push_back(view.token_path.stage);
-        } else if (reached.empty() || reached.back() != view.stage.stage) {
-            reached.push_back(view.stage.stage);
-        }
+    for (std::size_t i = 0; i < rows + 2; ++i) {
+        click(strip.Min.x + 212 + 14 + 30, strip.Max.y - 60, ui_frame);
+        frames(2, ui_frame);
+        ASSERT_EQ(view.stage.stage, Stage::Tokens);
+        picked.push_back(view.token_path.stage);
     }
     std::vector<std::optional<std::size_t>> expected;
     for (std::size_t i = 0; i <= rows; ++i) expected.emplace_back(i);
     expected.emplace_back(std::nullopt);
     EXPECT_EQ(picked, expected);
-    EXPECT_EQ(reached, (std::vector<Stage>{Stage::TokenEmbedding, Stage::PositionEmbedding, Stage::Embedding}));
     EXPECT_FALSE(view.token_path.table) << "the table has no stages";
-    // Keys go the same way, and back.
+    // Control and arrows go the same way, and back.
     const auto key = [&](Key pressed) {
+        hold_modifiers(true, false);
         press(pressed, ui_frame);
+        hold_modifiers(false, false);
         frames(2, ui_frame);
         return view.stage.stage == Stage::Tokens ? view.token_path.stage : std::optional<std::size_t>(99);
     };
@@ -213,12 +214,12 @@ TEST_F(TokenPathView, CardsOfTheStripPickAStage) {
     EXPECT_EQ(key(Key::Right), std::nullopt);
     EXPECT_EQ(key(Key::Right), 99U);
     EXPECT_EQ(view.stage.stage, Stage::TokenEmbedding);
-    // A model whose words are its tokens has no such cards: the first is that of the tokens.
+    // A model whose words are its tokens has no such stages.
     open_example("gpt-tiny");
-    view.stage = {Stage::Embedding};
+    view.stage = {Stage::Tokens};
     view.token_path.stage.reset();
     frames(3, ui_frame);
-    click(area.Min.x + 12, area.Min.y + 40, ui_frame);
+    click(strip.Min.x + 212 + 14 + 30, strip.Max.y - 60, ui_frame);
     EXPECT_EQ(view.stage.stage, Stage::Tokens);
     EXPECT_FALSE(view.token_path.stage);
 }
@@ -236,9 +237,9 @@ TEST_F(TokenPathView, ALowWindowShowsThePickedStageAndLeavesRoomForTheSteps) {
     EXPECT_EQ(shown({1280, 720}, {}), (Places{0, 1, 2}));
     put_tokenizer_beside(view, (kModels / "tokenizers/bert_uncased").string());
     EXPECT_EQ(shown({1600, 1000}, {}), (Places{0, 1, 2}));
-    EXPECT_EQ(shown({1280, 720}, {}), Places{0});
-    EXPECT_EQ(shown({1280, 720}, 1), (Places{0, 1}));
-    EXPECT_EQ(shown({1280, 720}, 3), Places{0}) << "the steps stand below anyway";
+    EXPECT_EQ(shown({1280, 560}, {}), Places{0});
+    EXPECT_EQ(shown({1280, 560}, 1), (Places{0, 1}));
+    EXPECT_EQ(shown({1280, 560}, 3), Places{0}) << "the steps stand below anyway";
 }
 
 /// GPT-2 reads pieces, and our stories are split into words.

@@ -208,7 +208,7 @@ TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
     ASSERT_NE(centre, nullptr);
     // The header, then the chips of heads 0 and 1 side by side.
     const float first = theme.px(32) + text_width(theme.fonts.label, "head 0");
-    const ImVec2 at{centre->Pos.x + theme.px(24 + 6 + 10) + first, centre->Pos.y + theme.px(16 + 40 + 12)};
+    const ImVec2 at{centre->Pos.x + theme.px(24 + 6 + 10) + first, centre->Pos.y + theme.px(16 + 40 + 26 + 12)};
     click(at.x, at.y, ui_frame);
     EXPECT_EQ(view.lines.hidden, (std::set<std::int64_t>{1}));
     move_mouse(2, 2);

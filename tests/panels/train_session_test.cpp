@@ -100,7 +100,7 @@ protected:
 };
 
 TEST_F(TrainSessionTest, KnockOutCountsWhatTheTaskAsksFor) {
-    const ImVec2 start = find("##run", {"Start##start"});
+    const ImVec2 start = find("##loss", {"Start##invitation"});
     click(start.x, start.y, ui_frame);
     ASSERT_TRUE(becomes([&] { return run().step > 20 && session->snapshot()->trained_step.value_or(0) > 0; }));
     press(Key::Space, ui_frame);
@@ -114,7 +114,7 @@ TEST_F(TrainSessionTest, KnockOutCountsWhatTheTaskAsksFor) {
 }
 
 TEST_F(TrainSessionTest, StartPauseRewindAndComeBack) {
-    const ImVec2 start = find("##run", {"Start##start"});
+    const ImVec2 start = find("##loss", {"Start##invitation"});
     click(start.x, start.y, ui_frame);
     ASSERT_TRUE(becomes([&] { return run().step > 60 && session->snapshot()->trained_step.value_or(0) > 0; }));
     EXPECT_EQ(run().phase, TrainingPhase::Running);

@@ -126,9 +126,6 @@ TEST_F(TrainViewTest, BeforeTheFirstRunItInvitesAndShowsNoNumbers) {
     press(Key::Space, ui_frame);
     EXPECT_NE(last<command::StartTraining>(), nullptr);
     commands.clear();
-    press_button("##run", {"Start##start"});
-    EXPECT_NE(last<command::StartTraining>(), nullptr);
-    commands.clear();
     press_button("##loss", {"Start##invitation"});
     EXPECT_NE(last<command::StartTraining>(), nullptr);
 }

@@ -240,7 +240,7 @@ TEST_F(WriteViewTest, AFullContextIsNotWrittenOnAndSaysSo) {
 }
 
 TEST_F(WriteViewTest, TheNewestTokenIsInSight) {
-    ImGui::GetIO().DisplaySize = {1280, 720};
+    ImGui::GetIO().DisplaySize = {1280, 560};
     open();
     session->apply({command::SetSampling{{.temperature = 1, .tokens = 20, .seed = 2}}, ""});
     for (int i = 0; i < 4; ++i) write();

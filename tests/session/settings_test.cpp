@@ -39,7 +39,7 @@ Settings some_settings() {
     settings.history_mib = 1024;
     settings.dark = false;
     settings.strip = false;
-    settings.thumbnails = settings.morphing = false;
+    settings.map = settings.morphing = false;
     settings.left_width = 301.5;
     settings.window_placed = true;
     settings.window_x = -20;

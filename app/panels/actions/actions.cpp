@@ -20,7 +20,7 @@
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/train/train_transport.hpp"
-#include "app/panels/views/text_cards.hpp"
+#include "app/panels/views/stage_walk.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/panels/write/written_chips.hpp"
@@ -43,8 +43,41 @@ bool can_write_on(const PanelContext& context) { return can_write(context) && (c
 bool in_lesson(const PanelContext& context) { return context.view.lesson.open(); }
 bool has_run(const PanelContext& context) { return context.training.status->run != 0; }
 
-/// To the next or previous stage; in Write, where stages are out of sight, to the next or previous moment of what is written.
+void change_head(PanelContext& context, int direction) {
+    context.view.head = std::clamp<std::int64_t>(context.view.head + direction, 0, head_count(context.structure()) - 1);
+}
+
+/// To the next or previous word of the text as the query.
+void move_query(PanelContext& context, int direction) {
+    const std::int64_t last = context.structure().tokens.length - 1;
+    AxisSelection& locked = context.view.locked;
+    locked.set(Axis::T, std::clamp<std::int64_t>(locked.on(Axis::T).value_or(last) + direction, 0, last));
+}
+
+/// What the strip below the picture says of ← and → in each view (words_of_keys in app/panels/frame/strip.cpp).
 void step(PanelContext& context, int direction) {
+    context.view.playing = false;
+    switch (context.view.view) {
+    case View::Step:
+        return walk_stations(context, direction);
+    case View::Heads:
+    case View::Grid:
+        return change_head(context, direction);
+    case View::Lines:
+    case View::Lens:
+    case View::Totals:
+        return move_query(context, direction);
+    case View::Write:
+        return step_written(context, direction);
+    case View::KnockOut:
+    case View::Precision:
+    case View::Train:
+    case View::Doctor:
+        return;
+    }
+}
+
+void step_each(PanelContext& context, int direction) {
     context.view.playing = false;
     if (context.view.view == View::Write) step_written(context, direction);
     else walk_stages(context, direction);
@@ -74,10 +107,6 @@ void change_layer(PanelContext& context, int direction) {
     else if (view.view == View::Totals)
         view.totals.up_to = std::clamp(static_cast<int>(view.totals.up_to.value_or(last)) + direction, 0, last);
     else go_to_layer(view, context.structure(), std::clamp(std::max(view.stage.layer, 0) + direction, 0, last));
-}
-
-void change_head(PanelContext& context, int direction) {
-    context.view.head = std::clamp<std::int64_t>(context.view.head + direction, 0, head_count(context.structure()) - 1);
 }
 
 void change_sequence(PanelContext& context, int direction) {
@@ -140,6 +169,14 @@ Action answer(std::size_t place, char key) {
             "Lesson: answer the question",
             [place](PanelContext& context) { answer_lesson_question(context.view, place); },
             is_there};
+}
+
+/// In the Train view, which has settings of its own.
+void open_run_section(PanelContext& context, const char* name) {
+    context.view.view = View::Train;
+    context.view.panes.left = true;
+    if (const auto folded = context.view.settings.folded.find(name); folded != context.view.settings.folded.end())
+        context.view.settings.folded.erase(folded);
 }
 
 void zoom(PanelContext& context, double factor) { context.view.ui_zoom = std::clamp(context.view.ui_zoom * factor, 0.5, 4.0); }
@@ -227,16 +264,44 @@ std::vector<Action> table() {
          .group = "Go to",
          .chords = {repeating(Key::Left)},
          .scope = kPicture,
-         .sheet = "previous and next stage; in Write, moment",
+         .sheet = "stage; in Heads: head; in Lines, Lens, Totals: word; in Write: moment",
          .run = [](C& c) { step(c, -1); },
          .available = ready},
         {.name = "Next stage",
          .group = "Go to",
          .chords = {repeating(Key::Right)},
          .scope = kPicture,
-         .sheet = "previous and next stage; in Write, moment",
+         .sheet = "stage; in Heads: head; in Lines, Lens, Totals: word; in Write: moment",
          .run = [](C& c) { step(c, +1); },
          .available = ready},
+        {.name = "Previous of every stage",
+         .group = "Go to",
+         .chords = {{.key = Key::Left, .ctrl = true, .repeats = true}},
+         .scope = kPicture,
+         .sheet = "every single stage",
+         .run = [](C& c) { step_each(c, -1); },
+         .available = ready},
+        {.name = "Next of every stage",
+         .group = "Go to",
+         .chords = {{.key = Key::Right, .ctrl = true, .repeats = true}},
+         .scope = kPicture,
+         .sheet = "every single stage",
+         .run = [](C& c) { step_each(c, +1); },
+         .available = ready},
+        {.name = "Back along the trail",
+         .group = "Go to",
+         .chords = {{.key = Key::Left, .alt = true, .repeats = true}},
+         .scope = kPicture,
+         .sheet = "back and forth where a number was followed",
+         .run = [](C& c) { walk_trail(c.view, c.structure(), -1); },
+         .available = [](const C& c) { return ready(c) && c.view.trail.at > 0; }},
+        {.name = "Forth along the trail",
+         .group = "Go to",
+         .chords = {{.key = Key::Right, .alt = true, .repeats = true}},
+         .scope = kPicture,
+         .sheet = "back and forth where a number was followed",
+         .run = [](C& c) { walk_trail(c.view, c.structure(), +1); },
+         .available = [](const C& c) { return ready(c) && c.view.trail.at + 1 < c.view.trail.places.size(); }},
         {.name = "Previous block of the model",
          .group = "Go to",
          .chords = {repeating(Key::PageUp)},
@@ -414,6 +479,14 @@ std::vector<Action> table() {
          .sheet = "values or gradients",
          .run = toggle_gradients,
          .available = [](const C& c) { return ready(c) && shows_maps(c.view.view); }},
+        {.name = "Add a second text",
+         .group = "Text",
+         .run = [](C& c) { add_text(c, shown_index(c)); },
+         .available = [](const C& c) { return ready(c) && shown_texts(c).size() < kMostTexts; },
+         .detail = "Shown together with the first; the shorter one is padded."},
+        {.name = "Optimizer of the run", .group = "Training", .run = [](C& c) { open_run_section(c, "run optimizer"); }},
+        {.name = "Task and model of the run", .group = "Training", .run = [](C& c) { open_run_section(c, "run model"); }},
+        {.name = "Runs", .group = "Training", .run = [](C& c) { open_run_section(c, "run list"); }},
         {.name = "Edit the text", .group = "Text", .chords = {typed('t')}, .sheet = "edit the text", .run = start_text_edit},
         {.name = "Find heads by name or pattern",
          .group = "Go to",
@@ -621,11 +694,16 @@ std::vector<Action> table() {
          .chords = {typed('3')},
          .sheet = "settings, cell, stages: hide or show",
          .run = [](C& c) { c.view.panes.strip = !c.view.panes.strip; }},
-        {.name = "Thumbnails of the stages: fold or unfold",
+        {.name = "Map of the model: open or close",
          .group = "Panes",
          .chords = {typed('4')},
-         .sheet = "fold the stages to the map of the model",
-         .run = [](C& c) { c.view.panes.thumbnails = !c.view.panes.thumbnails; }},
+         .sheet = "open or close the map of the model",
+         .run = toggle_map},
+        {.name = "To the next pane",
+         .group = "Panes",
+         .chords = {on(Key::F6)},
+         .sheet = "to the next pane",
+         .run = [](C& c) { c.view.focus.move_to_next_pane(); }},
         {.name = "The picture alone",
          .group = "Panes",
          .chords = {on(Key::F11)},
@@ -685,8 +763,8 @@ std::vector<Action> all_actions(const PanelContext& context) {
     std::vector<Action> all(actions().begin(), actions().end());
     add_listed_actions(context, all);
     add_view_actions(context, all);
-    add_other_words(all);
     add_settings_actions(context, all);
+    add_other_words(all);
     return all;
 }
 

@@ -21,7 +21,7 @@ struct KeyChord {
     std::optional<Key> key{};
     char typed = 0;   ///< lower case
     char letter = 0;  ///< an upper-case letter, a digit, + or -, pressed together with Ctrl
-    bool ctrl = false, shift = false;
+    bool ctrl = false, shift = false, alt = false;
     bool repeats = false;
     bool none() const { return !key && typed == 0 && letter == 0; }
     /// Such as "Ctrl + Z", "←", "C"; "" for none.
@@ -39,8 +39,8 @@ struct Action {
     std::function<void(PanelContext&)> run{};
     std::function<bool(const PanelContext&)> available{};  ///< empty: always
     std::string detail{};                                  ///< one sentence for the palette
-    std::string also{};                                    ///< search keywords for the palette
-    bool careful = false;                                  ///< discards something: the palette finds it only by beginnings of words
+    std::string also{};                                    ///< other names that the palette finds it by, separated by commas
+    bool careful = false;                                  ///< discards something: Enter runs it only if its own words were typed in full
 
     bool can_run(const PanelContext& context) const { return !available || available(context); }
 };

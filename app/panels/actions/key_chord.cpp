@@ -37,6 +37,8 @@ std::string key_text(Key key) {
         return "Delete";
     case Key::F1:
         return "F1";
+    case Key::F6:
+        return "F6";
     case Key::F11:
         return "F11";
     case Key::KeypadAdd:
@@ -52,7 +54,7 @@ std::string key_text(Key key) {
 }  // namespace
 
 std::string KeyChord::text() const {
-    std::string text = ctrl ? "Ctrl + " : "";
+    std::string text = ctrl ? "Ctrl + " : alt ? "Alt + " : "";
     if (shift) text += "Shift + ";
     if (key) text += key_text(*key);
     if (letter != 0) text += letter;
@@ -63,12 +65,12 @@ std::string KeyChord::text() const {
 bool KeyChord::pressed() const {
     const ImGuiIO& io = ImGui::GetIO();
     if (typed != 0) {
-        if (io.KeyCtrl) return false;
+        if (io.KeyCtrl || io.KeyAlt) return false;
         for (const ImWchar character : io.InputQueueCharacters)
             if (character == static_cast<ImWchar>(typed)) return true;
         return false;
     }
-    if (io.KeyCtrl != ctrl || io.KeyShift != shift) return false;
+    if (io.KeyCtrl != ctrl || io.KeyShift != shift || io.KeyAlt != alt) return false;
     return key ? key_pressed(*key, repeats) : letter != 0 && key_pressed(letter, repeats);
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -26,6 +27,38 @@ std::string stage_words(const StageId& id) {
     return words;
 }
 
+/// What a stage is also called.
+std::string_view other_names(Stage stage) {
+    switch (stage) {
+    case Stage::Weights:
+        return "attention, who looks, who looks at whom";
+    case Stage::Scores:
+        return "q k, dot product, how well they fit";
+    case Stage::Q:
+        return "query, queries, qkv";
+    case Stage::K:
+        return "key, keys";
+    case Stage::V:
+        return "value, values";
+    case Stage::Norm1:
+        return "norm, layernorm";
+    case Stage::FfnOut:
+        return "feed-forward, feed forward, mlp, ffn";
+    case Stage::Residual1:
+        return "residual, skip, added";
+    case Stage::Context:
+        return "mixed, what each word takes in";
+    case Stage::Embedding:
+        return "embedding, vector, comes in";
+    case Stage::Probabilities:
+        return "next, answer, probabilities, predict, what comes next";
+    case Stage::Tokens:
+        return "word, words, ids, pieces";
+    default:
+        return "";
+    }
+}
+
 /// Views of many heads frame the head and scroll to it; other views open its weights.
 void show_head(PanelContext& context, const StageId& weights, std::int64_t head) {
     ViewState& view = context.view;
@@ -38,7 +71,12 @@ void show_head(PanelContext& context, const StageId& weights, std::int64_t head)
 void add_places(const PanelContext& context, std::vector<Action>& all) {
     if (!context.ready()) return;
     const Structure& structure = context.structure();
-    for (const PlanNode& stage : structure.plan->nodes())
+    // Of equal names, the one in the shown layer comes first.
+    std::vector<PlanNode> nodes(structure.plan->nodes().begin(), structure.plan->nodes().end());
+    std::stable_partition(nodes.begin(), nodes.end(), [&](const PlanNode& node) {
+        return node.id.layer == context.view.stage.layer && node.id.stack == context.view.stage.stack;
+    });
+    for (const PlanNode& stage : nodes) {
         all.push_back(without_key(
             "Go to " + stage_words(stage.id), "Stage",
             [id = stage.id](PanelContext& c) {
@@ -47,9 +85,13 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
             },
             &PanelContext::ready,
             fmt::format("{}, {}", stage_title(stage.id, token_noun(context.snapshot)), stage_symbol(stage.id.stage))));
-    for (std::int64_t head = 0; head < head_count(structure); ++head)
+        all.back().also = other_names(stage.id.stage);
+    }
+    for (std::int64_t head = 0; head < head_count(structure); ++head) {
         all.push_back(without_key(
             fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, &PanelContext::ready, ""));
+        all.back().also = fmt::format("head {}", head);
+    }
     for (const PlanNode& stage : structure.plan->nodes()) {
         if (stage.id.stage != Stage::Weights) continue;
         const std::string side = stage.id.stack == Stack::Encoder ? "encoder " : stage.id.attention == kCrossAttention ? "cross " : "";
@@ -60,10 +102,12 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
                 fmt::format("layer {}, head {}", stage.id.layer, head)));
     }
     const std::int64_t most = structure.config.most_layers();
-    for (int layer = 0; layer < static_cast<int>(most); ++layer)
+    for (int layer = 0; layer < static_cast<int>(most); ++layer) {
         all.push_back(without_key(
             fmt::format("Go to layer {}", layer), "Layer", [layer](PanelContext& c) { go_to_layer(c.view, c.structure(), layer); },
             &PanelContext::ready, ""));
+        all.back().also = fmt::format("layer {}", layer);
+    }
     for (std::int64_t sequence = 0; sequence < batch_size(structure) && batch_size(structure) > 1; ++sequence)
         all.push_back(without_key(
             fmt::format("Go to text {}", sequence + 1), "Text", [sequence](PanelContext& c) { c.view.batch = sequence; },
@@ -161,11 +205,14 @@ void add_listed_actions(const PanelContext& context, std::vector<Action>& all) {
 }
 
 void add_settings_actions(const PanelContext& context, std::vector<Action>& all) {
-    if (context.view.view == View::Train) return;  // it has settings of its own
-    for (const ListedSection& section : listed_sections(context)) {
+    for (const ListedSection& section : listed_sections(context, true)) {
         all.push_back(without_key(
             fmt::format("Settings: {}", section.title), "Panes",
-            [name = section.name](PanelContext& c) { open_settings_section(c.view, name); }, {}, ""));
+            [name = section.name, view = section.view](PanelContext& c) {
+                if (view) c.view.view = *view;
+                open_settings_section(c.view, name);
+            },
+            {}, ""));
         all.back().also = section.words;
     }
 }

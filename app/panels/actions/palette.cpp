@@ -1,9 +1,13 @@
 #include "app/panels/actions/palette.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cctype>
+#include <array>
+#include <tuple>
 #include <utility>
 
+#include "app/panels/actions/matching.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
@@ -14,62 +18,22 @@ namespace {
 
 constexpr float kWidth = 660, kLine = 32, kPadding = 14;
 constexpr int kMostLines = 12;
-constexpr std::size_t kMostRecent = 8;
+constexpr std::size_t kMostRecent = 8, kNearest = 3;
+constexpr int kMostOfKind = 3;
 
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
-bool begins_word(std::string_view name, std::size_t at) { return at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0; }
-
-/// Minimum score per letter; below it, the letters are scattered over the name and do not count as a match.
-constexpr int kLeastPerLetter = 5;
-
-/// Scores a word letter by letter; consecutive letters and beginnings of words count more.
-std::optional<int> score_word(std::string_view word, std::string_view name) {
-    int best = -1;
-    for (std::size_t start = 0; start < name.size(); ++start) {
-        if (lower(name[start]) != lower(word.front())) continue;
-        int score = begins_word(name, start) ? 8 : 0;
-        std::size_t at = start, i = 1;
-        for (std::size_t next = start + 1; i < word.size() && next < name.size(); ++next) {
-            if (lower(name[next]) != lower(word[i])) continue;
-            const bool adjacent = next == at + 1;
-            score += adjacent ? 6 : begins_word(name, next) ? 4 : -static_cast<int>(std::min<std::size_t>(next - at, 4));
-            at = next;
-            ++i;
-        }
-        if (i == word.size() && score >= kLeastPerLetter * static_cast<int>(word.size() - 1)) best = std::max(best, std::max(score, 0));
-    }
-    if (best < 0) return std::nullopt;
-    return best;
+/// How lines of equal rank are ordered.
+int kind_of(const Action& action) {
+    const auto is = [&](std::string_view group) { return action.group == group; };
+    if (is("Stage") || is("Head") || is("Layer") || is("Text")) return 1;
+    if (action.name.starts_with("Settings: ")) return 2;
+    if (is("Example")) return 3;
+    if (is("Lesson")) return 4;
+    return is("Break") ? 5 : 0;
 }
 
-std::vector<std::string_view> words_of_query(std::string_view typed) {
-    std::vector<std::string_view> words;
-    while (true) {
-        const std::size_t begin = typed.find_first_not_of(' ');
-        if (begin == std::string_view::npos) return words;
-        typed.remove_prefix(begin);
-        words.push_back(typed.substr(0, typed.find(' ')));
-        typed.remove_prefix(words.back().size());
-    }
-}
-
-/// Whether a word of `text` begins with `word`.
-bool has_word(std::string_view text, std::string_view word) {
-    for (std::size_t at = 0; at + word.size() <= text.size(); ++at) {
-        if (!begins_word(text, at)) continue;
-        if (std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
-                       [](char a, char b) { return lower(a) == lower(b); }))
-            return true;
-    }
-    return false;
-}
-
-/// Whether every typed word is the beginning of one of the action's words or synonyms.
-bool is_meant(const Action& action, std::string_view typed) {
-    const std::string text = action.group + " " + action.name + " " + action.also;
-    const std::vector<std::string_view> words = words_of_query(typed);
-    return std::all_of(words.begin(), words.end(), [&](std::string_view word) { return has_word(text, word); });
+/// Whether only the first few of them are listed, unless their kind is asked for.
+bool is_one_of_many(const Action& action) {
+    return action.name.starts_with("Open the example") || action.name.starts_with("Lesson: ") || action.group == "Break";
 }
 
 int place_among_recent(const PaletteState& palette, const std::string& name) {
@@ -122,28 +86,31 @@ Item draw_line(const PanelContext& context, const Action& action, int index, flo
 }
 
 void choose_by_keys(PaletteState& palette, int count) {
-    const int before = palette.chosen;
-    if (key_pressed(Key::Down)) ++palette.chosen;
-    if (key_pressed(Key::Up)) --palette.chosen;
-    if (key_pressed(Key::PageDown)) palette.chosen += kMostLines - 1;
-    if (key_pressed(Key::PageUp)) palette.chosen -= kMostLines - 1;
+    const auto move = [&](Key key, int by) {
+        if (!key_pressed(key)) return;
+        palette.chosen = std::clamp(palette.chosen + by, 0, std::max(count - 1, 0));
+        palette.moved = palette.reveal = true;
+    };
+    move(Key::Down, 1);
+    move(Key::Up, -1);
+    move(Key::PageDown, kMostLines - 1);
+    move(Key::PageUp, -(kMostLines - 1));
     palette.chosen = std::clamp(palette.chosen, 0, std::max(count - 1, 0));
-    palette.reveal |= palette.chosen != before;
 }
 
 /// Draws the lines that fit, scrolled to the selected one, and below them what the one under the mouse, or else the selected one, does not
 /// say. Returns the action to run, nullptr for none.
-const Action* draw_lines(PanelContext& context, const std::vector<const Action*>& lines) {
+const Action* draw_lines(PanelContext& context, const std::vector<PaletteLine>& lines) {
     PaletteState& palette = context.view.palette;
     const float high = context.px(kLine) * static_cast<float>(std::clamp<int>(static_cast<int>(lines.size()), 1, kMostLines));
-    const Action *run = nullptr, *explained = lines.empty() ? nullptr : lines[static_cast<std::size_t>(palette.chosen)];
+    const Action *run = nullptr, *explained = lines.empty() ? nullptr : lines[static_cast<std::size_t>(palette.chosen)].action;
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
     ImGui::BeginChild("##palette_lines", {0, high}, false, ImGuiWindowFlags_NoNav);
-    if (lines.empty()) text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Nothing has that name.");
+    if (lines.empty()) text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Nothing has that name. The nearest:");
     const float width = ImGui::GetContentRegionAvail().x;
     for (int i = 0; i < static_cast<int>(lines.size()); ++i) {
-        const Action* const action = lines[static_cast<std::size_t>(i)];
+        const Action* const action = lines[static_cast<std::size_t>(i)].action;
         const Item line = draw_line(context, *action, i, width);
         if (line.pressed) run = action;
         if (line.hovered) explained = action;
@@ -159,6 +126,18 @@ const Action* draw_lines(PanelContext& context, const std::vector<const Action*>
         paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.muted, more);
     }
     return run;
+}
+
+/// Where nothing was found: what comes nearest, and the search of the help.
+void draw_nearest(PanelContext& context, std::span<const Action> all) {
+    PaletteState& palette = context.view.palette;
+    for (const std::string& name : nearest_names(palette.query, all))
+        if (link(context.ui(), name.c_str())) palette.query = name;
+    if (link(context.ui(), fmt::format("search the help for “{}”", palette.query).c_str())) {
+        context.view.help = true;
+        context.view.help_page.search = palette.query;
+        palette.open = false;
+    }
 }
 
 /// Begins the palette's window near the top.
@@ -188,38 +167,43 @@ void open_palette(PaletteState& palette) {
     palette.chosen = 0;
 }
 
-std::optional<int> fuzzy_score(std::string_view typed, std::string_view name) {
-    int total = 0;
-    for (const std::string_view word : words_of_query(typed)) {
-        const std::optional<int> score = score_word(word, name);
-        if (!score) return std::nullopt;
-        total += *score;
-    }
-    return total;
-}
-
-std::vector<const Action*> palette_lines(const PanelContext& context, std::span<const Action> actions) {
+std::vector<PaletteLine> palette_lines(const PanelContext& context, std::span<const Action> actions) {
     const PaletteState& palette = context.view.palette;
-    std::vector<std::pair<int, const Action*>> found;
+    struct FoundLine {
+        PaletteLine line;
+        int rank, kind;
+    };
+    std::vector<FoundLine> found;
     for (const Action& action : actions) {
         if (!action.can_run(context)) continue;
-        std::optional<int> score = fuzzy_score(palette.query, action.name);
-        // Matches including the group rank below matches of the name alone.
-        if (!score)
-            if (const auto by_group = fuzzy_score(palette.query, action.group + " " + action.name)) score = *by_group - 6;
-        const bool meant = is_meant(action, palette.query);
-        // Beginnings of words and synonyms count as much as letters of the name.
-        if (meant) score = std::max(score.value_or(0), 7 * static_cast<int>(palette.query.size()));
-        // Do not offer actions that discard something for an accidental match of letters.
-        if (!score || (action.careful && !meant)) continue;
+        const std::optional<Match> matched = match(action, palette.query);
+        if (!matched) continue;
         const int recent = place_among_recent(palette, action.name);
-        if (recent >= 0) *score += palette.query.empty() ? 1000 - recent : 2;
-        found.emplace_back(*score, &action);
+        const int rank = palette.query.empty() && recent >= 0 ? recent - 1000 : matched->rank;
+        found.push_back({{&action, !action.careful || matched->in_full}, rank, recent >= 0 ? 0 : kind_of(action)});
     }
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<const Action*> lines;
-    for (const auto& [score, action] : found) lines.push_back(action);
+    std::stable_sort(found.begin(), found.end(), [](const FoundLine& a, const FoundLine& b) {
+        return std::tuple(!a.line.sure, a.rank, a.kind) < std::tuple(!b.line.sure, b.rank, b.kind);
+    });
+    std::vector<PaletteLine> lines;
+    std::array<int, 6> of_kind{};
+    for (const FoundLine& one : found) {
+        const bool asked_for = one.rank < 0 || palette.query.empty() || match({.name = one.line.action->group}, palette.query);
+        if (is_one_of_many(*one.line.action) && !asked_for && ++of_kind.at(static_cast<std::size_t>(one.kind)) > kMostOfKind) continue;
+        lines.push_back(one.line);
+    }
     return lines;
+}
+
+std::vector<std::string> nearest_names(std::string_view typed, std::span<const Action> actions) {
+    std::vector<std::pair<int, const Action*>> all;
+    for (const Action& action : actions)
+        all.emplace_back(slips_between(typed, std::string_view(action.name).substr(0, typed.size() + 2)), &action);
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(kNearest, all.size()));
+    std::partial_sort(all.begin(), end, all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::string> names;
+    for (auto one = all.begin(); one != end; ++one) names.push_back(one->second->name);
+    return names;
 }
 
 void draw_palette(PanelContext& context) {
@@ -232,14 +216,20 @@ void draw_palette(PanelContext& context) {
                             {.tooltip = "Type a few letters of its name. Arrows choose, Enter runs it, Esc closes."});
     if (palette.query != before) {
         palette.chosen = 0;
+        palette.moved = false;
         palette.reveal = true;
     }
     gap(context.ui(), 10);
     const std::vector<Action> all = all_actions(context);
-    const std::vector<const Action*> lines = palette_lines(context, all);
+    const std::vector<PaletteLine> lines = palette_lines(context, all);
     choose_by_keys(palette, static_cast<int>(lines.size()));
     const Action* run = draw_lines(context, lines);
-    if (enter && !lines.empty()) run = lines[static_cast<std::size_t>(palette.chosen)];
+    if (lines.empty()) draw_nearest(context, all);
+    if (enter && !lines.empty()) {
+        const PaletteLine& line = lines[static_cast<std::size_t>(palette.chosen)];
+        if (line.sure || palette.moved) run = line.action;
+        else enter = false;
+    }
     const bool outside =
         ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing();
     ImGui::End();

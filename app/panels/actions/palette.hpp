@@ -1,8 +1,8 @@
 #pragma once
 /// The command palette: all actions by name.
 
-#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,12 +10,15 @@
 
 namespace attn::app {
 
-/// How well a name matches what was typed; larger is better, none if a word does not match. Letters may be skipped ("tcm" finds "toggle
-/// causal mask"), but widely scattered letters do not match. Case-insensitive.
-std::optional<int> fuzzy_score(std::string_view typed, std::string_view name);
-
+struct PaletteLine {
+    const Action* action = nullptr;
+    /// Whether Enter may run it at once. Not one that discards something, unless its own words were typed in full.
+    bool sure = true;
+};
 /// The palette's list: matching available actions, best first; recent ones first if nothing is typed.
-std::vector<const Action*> palette_lines(const PanelContext& context, std::span<const Action> actions);
+std::vector<PaletteLine> palette_lines(const PanelContext& context, std::span<const Action> actions);
+/// The names that are least unlike what was typed.
+std::vector<std::string> nearest_names(std::string_view typed, std::span<const Action> actions);
 
 void draw_palette(PanelContext& context);
 

@@ -96,7 +96,7 @@ void handle_shortcuts(PanelContext& context) {
         return stop_typing();
     }
     if (!elsewhere) focus_keys(context);
-    if ((!io.WantTextInput && ImGui::IsAnyItemActive()) || elsewhere || io.KeyAlt) return;
+    if ((!io.WantTextInput && ImGui::IsAnyItemActive()) || elsewhere) return;
     if (any_popup_open()) {
         if (!io.WantTextInput && key_pressed(Key::Escape, false)) return close_popups();
         // What only explains something does not keep the keys.

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/kit/labels.hpp"
+#include "app/panels/maps/gradients.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
@@ -268,8 +271,19 @@ std::string_view whose_largest(const PanelContext& context, const Matrix& result
 void draw_range_menu(PanelContext& context, const Matrix& result, const HeatmapStyle& style, ImVec2 at) {
     ImGui::SetCursorScreenPos(at);
     const bool capped = result.is_difference && keys_of(result) > kManyKeys && style.hi == most_of_weights(keys_of(result));
-    color_menu(context.ui(), "##colors", colors_of(context, result), result.content == Content::Probability, style, &context.view.morphing,
-               capped, whose_largest(context, result));
+    bool gradients = context.wants_gradients();
+    const std::array<MenuSwitch, 2> switches = {
+        {{"Fade colours",
+          &context.view.morphing,
+          "between maps of the same shape",
+          {.tooltip = "Colours fade within 150 ms; the numbers change at once. This setting is remembered."}},
+         {"Gradients",
+          &gradients,
+          "of the loss, instead of the numbers (D)",
+          {.tooltip = "How much the loss would change with each number.", .disabled = no_gradients(context)}}}};
+    color_menu(context.ui(), "##colors", colors_of(context, result), result.content == Content::Probability, style,
+               std::span(switches).first(shows_maps(context.view.view) ? 2 : 1), capped, whose_largest(context, result));
+    if (gradients != context.wants_gradients()) context.view.gradients = gradients;
 }
 
 ColorBarOptions bar_of(PanelContext& context, const Matrix& result, const HeatmapStyle& style) {

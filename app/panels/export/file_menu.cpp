@@ -215,10 +215,34 @@ void copy_snippet(PanelContext& context, bool torch) {
 }
 
 void draw_file_menu(PanelContext& context) {
-    const Ui ui = context.ui();
-    if (!begin_menu_button(ui, "##file", "File", 64,
+    if (!begin_menu_button(context.ui(), "##file", "File", 64,
                            {.tooltip = "Open, save, export pictures and numbers, copy numbers, a picture or a program."}))
         return;
+    draw_file_items(context);
+    end_menu_button();
+}
+
+namespace {
+
+/// The files used last.
+void draw_recent_items(PanelContext& context) {
+    constexpr std::size_t kMost = 4;
+    const std::vector<std::string>& recent = context.files.recent;
+    for (std::size_t i = 0; i < std::min(kMost, recent.size()); ++i) {
+        const std::filesystem::path path = recent[i];
+        if (is_in_store(recent[i])) continue;
+        ImGui::PushID(static_cast<int>(i));
+        if (menu_item(context.ui(), "Open recent: " + visible_text(path.filename().string()), false,
+                      visible_text(path.parent_path().string())))
+            context.commands.push_back({command::OpenFile{path}, ""});
+        ImGui::PopID();
+    }
+}
+
+}  // namespace
+
+void draw_file_items(PanelContext& context) {
+    const Ui ui = context.ui();
     if (menu_item(ui, "Open…", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
     if (menu_item(ui, "Open a model…", false, kListedModels)) begin_open_model(context);
@@ -227,6 +251,7 @@ void draw_file_menu(PanelContext& context) {
         begin(context, FileTask::Open, usual_folder(context));
         ask_desktop(context, DesktopQuestion::What::OpenFolder);
     }
+    draw_recent_items(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as…", false, {}, "Ctrl + Shift + S")) begin_save(context, true);
     if (menu_item(ui, "Export…", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace.", "Ctrl + E")) begin_export(context);
@@ -240,7 +265,8 @@ void draw_file_menu(PanelContext& context) {
     if (desktop.there &&
         menu_item(ui, "Prefer the desktop's dialog", desktop.preferred, "For opening and saving; a button leads to the other dialog."))
         desktop.preferred = !desktop.preferred;
-    end_menu_button();
+    separator(ui);
+    if (menu_item(ui, "Quit", false, {}, "Ctrl + Q")) close_window(context);
 }
 
 bool file_sheet_is_open(const PanelContext& context) {

@@ -7,6 +7,8 @@ namespace attn::app {
 
 /// Draws the button of the File menu at the cursor.
 void draw_file_menu(PanelContext& context);
+/// Draws its items inside an open menu.
+void draw_file_items(PanelContext& context);
 /// Whether a file sheet is open, which then receives all keys.
 bool file_sheet_is_open(const PanelContext& context);
 /// Draws the open sheet, if any, the progress of a long export, and the notice about the last file operation. `picture_bottom`: the lower

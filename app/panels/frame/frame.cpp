@@ -14,9 +14,8 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/frame/frame_layout.hpp"
 #include "app/panels/frame/help_sheet.hpp"
-#include "app/panels/frame/next_row.hpp"
 #include "app/panels/frame/rail.hpp"
-#include "app/panels/frame/stage_map.hpp"
+#include "app/panels/frame/strip.hpp"
 #include "app/panels/frame/text_row.hpp"
 #include "app/panels/frame/top_bar.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
@@ -70,11 +69,6 @@ void splitters(PanelContext& context, const FrameLayout& layout) {
         const float moved = splitter(context, "##split_right",
                                      {{layout.right.min.x - gap, layout.right.min.y}, {layout.right.min.x, layout.right.max.y}}, true);
         if (moved != 0) panes.right_width = std::clamp(layout.right_width - moved, kMinRight, kMaxSide);
-    }
-    if (layout.strip_look == StripLook::Full) {
-        const float moved = splitter(context, "##split_strip",
-                                     {{layout.strip.min.x, layout.strip.min.y - gap}, {layout.strip.max.x, layout.strip.min.y}}, false);
-        if (moved != 0) panes.strip_height = std::clamp(layout.strip.height() / context.theme.scale - moved, kMinStrip, kMaxStrip);
     }
 }
 
@@ -137,23 +131,30 @@ constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFl
 void draw_cell(PanelContext& context) { panels_of(context.view.view).draw_cell(context); }
 
 void draw_strip(PanelContext& context, const FrameLayout& layout) {
-    if (layout.strip_look == StripLook::Full) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stages, kFixed);
-    if (layout.strip_look == StripLook::Map) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_map, kFixed);
-    if (layout.strip_look == StripLook::Line) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 0}, draw_stage_line, kFixed);
+    if (layout.strip_look == StripLook::None) return;
+    void (*const draw)(PanelContext&) = layout.strip_look == StripLook::Pictures ? draw_strip_with_pictures
+                                        : layout.strip_look == StripLook::Names  ? draw_strip_with_names
+                                                                                 : draw_strip_line;
+    pane(context, "##strip", layout.strip, PaneLook::Card, {0, 0}, draw, kFixed);
+    if (layout.map)
+        pane(context, "##model_map", {layout.strip.min, {layout.strip.max.x, layout.strip.min.y + context.px(kMapBand)}}, PaneLook::Bare,
+             {0, 0}, draw_model_map, kFixed);
 }
 
-/// A side pane: its id, what draws it, and its window flags.
+/// A side pane: its id, what draws it, what draws all of it where it is a short one, and its window flags.
 struct SidePane {
     const char* id;
     void (*draw)(PanelContext&);
+    void (*draw_all)(PanelContext&) = nullptr;
     int flags = 0;
 };
 
-/// The settings pane or, in a narrow window, its rail and the drawer that opens over the picture.
+/// The settings pane or, in a narrow window, its rail, and the drawer that opens over the picture.
 void draw_left(PanelContext& context, const FrameLayout& layout, const SidePane& side) {
     if (layout.left_rail) pane(context, "##rail", layout.left, PaneLook::Card, {3, 6}, draw_settings_rail, kFixed);
     else pane(context, side.id, layout.left, PaneLook::Card, {16, 14}, side.draw, side.flags);
-    pane(context, side.id, layout.left_drawer, PaneLook::Drawer, {16, 14}, side.draw, side.flags);
+    if (side.draw_all != nullptr) pane(context, "##all_settings", layout.left_drawer, PaneLook::Drawer, {16, 14}, side.draw_all, kFixed);
+    else if (layout.left_rail) pane(context, side.id, layout.left_drawer, PaneLook::Drawer, {16, 14}, side.draw, side.flags);
 }
 
 void draw_right(PanelContext& context, const FrameLayout& layout) {
@@ -177,12 +178,13 @@ void fade_outdated(PanelContext& context, const char* id, const Box& box) {
 void draw_picture(PanelContext& context, const FrameLayout& layout) {
     const bool fades = panels_of(context.view.view).of_document;
     // The centre is drawn first, so that the other panes highlight what is hovered in the same frame.
-    pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
+    const float padding = is_low_window(context) ? 10 : 16;
+    pane(context, "##centre", layout.centre, PaneLook::Card, {24, padding}, draw_centre, kFixed);
     if (fades) fade_outdated(context, "##old_centre", layout.centre);
     draw_strip(context, layout);
     if (layout.strip_look != StripLook::Line) fade_outdated(context, "##old_strip", layout.strip);
     splitters(context, layout);
-    draw_left(context, layout, {"##settings", draw_settings});
+    draw_left(context, layout, {"##settings", draw_settings, draw_all_settings, kFixed});
     draw_right(context, layout);
     if (fades && !layout.right_tab) fade_outdated(context, "##old_cell", layout.right);
 }
@@ -198,7 +200,14 @@ void draw_training(PanelContext& context, FrameLayout layout) {
     layout.right = {};
     layout.strip_look = StripLook::None;
     splitters(context, layout);
-    draw_left(context, layout, {"##run", draw_train_settings, kFixed});
+    draw_left(context, layout, {"##run", draw_train_settings, nullptr, kFixed});
+}
+
+/// While the picture stands alone, how to get the rest back.
+void draw_way_back(PanelContext& context, float right) {
+    if (context.picture_alone) return;
+    ImGui::SetCursorScreenPos({right - context.px(kFrameMargin + 90), context.px(2)});
+    if (link(context.ui(), "all panes (Esc)", "Shows the rest of the window again (F11).")) context.view.panes.only_centre = false;
 }
 
 /// It would keep two models open for a view that is of another one.
@@ -270,14 +279,16 @@ void draw_frame(PanelContext& context) {
     begin_whole_window(size);
 
     FrameNeeds needs{.panes = view.panes};
-    needs.next_row = view.panes.only_centre ? 0 : next_row_height(context, size.y);
     needs.lesson = lesson_strip_height(context, size.x - 2 * context.px(kFrameMargin));
+    constexpr float kRunSettings = 256;
+    if (view.view == View::Train) needs.least_left = kRunSettings;
     const FrameLayout layout = lay_out_frame(needs, size, context.theme.scale);
     if (!view.panes.only_centre) {
-        pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
+        pane(context, "##top", layout.top, PaneLook::Bare, {0, 0}, draw_top_bar, kFixed);
         if (context.ready()) keep_view_valid(view, context.structure());
-        pane(context, "##text", layout.text, PaneLook::Bare, {18, 0}, draw_text_row, kFixed);
-        if (layout.next.height() > 1) pane(context, "##next", layout.next, PaneLook::Bare, {18, 0}, draw_next_row, kFixed);
+        // A run has texts of its own. What is compared is said everywhere.
+        if (view.view != View::Train || !is_before_first_run(context) || view.compare.on())
+            pane(context, "##text", layout.row, PaneLook::Bare, {kFrameMargin, 0}, draw_text_row, kFixed);
     }
     if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
     // An example chosen above looks at stages that the model still shown may not have.
@@ -285,6 +296,7 @@ void draw_frame(PanelContext& context) {
     if (std::tuple(view.view, view.stage, view.head) != looked_at) context.inquiry.forget_parts();
     if (view.view == View::Train) draw_training(context, layout);
     else draw_picture(context, layout);
+    if (view.panes.only_centre) draw_way_back(context, size.x);
     draw_caption_pointer(context);
     draw_cell_edit(context);
     ImGui::End();

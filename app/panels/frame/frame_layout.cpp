@@ -3,39 +3,54 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/panels/kit/pane.hpp"
+
 namespace attn::app {
 namespace {
 
 // In logical pixels:
-constexpr float kRail = 44, kTab = 28, kStripMap = 68, kStripLine = 32;
-constexpr float kLeastPicture = 440, kPictureOfFull = 470, kPictureOfMap = 320, kPictureOfLine = 230, kLowWindow = 680, kHighWindow = 1300,
-                kHighStrip = 204;
+constexpr float kRail = 44, kTab = 28, kDrawer = 300, kNarrowRight = 276;
+constexpr float kStripPictures = 112, kStripNames = 48, kStripLine = 32;
+constexpr float kPicturesFrom = 800, kNamesFrom = 640;  // heights of the window
+constexpr float kLeastPicture = 440, kLeastHeight = 230;
 
 /// Interpolates between two widths as the window grows from 1600 to 2560.
 float grown(float from, float to, float window_width) { return from + (to - from) * std::clamp((window_width - 1600) / 960, 0.F, 1.F); }
 
-float strip_height(StripLook look, const PaneState& panes, float window_height) {
+float strip_height(StripLook look, bool map) {
     switch (look) {
     case StripLook::None:
         return 0;
     case StripLook::Line:
         return kStripLine;
-    case StripLook::Map:
-        return kStripMap;
-    case StripLook::Full:
-        return std::clamp(panes.strip_height == PaneState{}.strip_height && window_height >= kHighWindow ? kHighStrip : panes.strip_height,
-                          kMinStrip, kMaxStrip);
+    case StripLook::Names:
+        return kStripNames + (map ? kMapBand : 0);
+    case StripLook::Pictures:
+        return kStripPictures + (map ? kMapBand : 0);
     }
     return 0;
 }
 
-/// The largest strip that leaves the picture enough height. `body`: the height shared by picture and strip, in logical pixels.
-StripLook strip_look(const PaneState& panes, float body, float window_height) {
-    if (!panes.strip || panes.only_centre) return StripLook::None;
-    const auto picture = [&](StripLook look) { return body - strip_height(look, panes, window_height) - kFrameGap; };
-    if (panes.thumbnails && picture(StripLook::Full) >= kPictureOfFull) return StripLook::Full;
-    if (window_height >= kLowWindow && picture(StripLook::Map) >= kPictureOfMap) return StripLook::Map;
-    return picture(StripLook::Line) >= kPictureOfLine ? StripLook::Line : StripLook::None;
+struct Strip {
+    StripLook look = StripLook::None;
+    bool map = false;
+};
+
+/// The one that belongs to a window of this height, or a lower one if a lesson leaves the picture too little. `body`: the height shared by
+/// picture and strip, in logical pixels.
+Strip strip_for(const PaneState& panes, float body, float window_height) {
+    if (!panes.strip || panes.only_centre) return {};
+    const auto leaves_room = [&](StripLook look, bool map) { return body - strip_height(look, map) - kFrameGap >= kLeastHeight; };
+    const bool map = opens_map(panes, window_height);
+    if (window_height >= kPicturesFrom) {
+        if (map && leaves_room(StripLook::Pictures, true)) return {StripLook::Pictures, true};
+        if (leaves_room(StripLook::Pictures, false)) return {StripLook::Pictures, false};
+    }
+    if (window_height >= kNamesFrom) {
+        if (map && leaves_room(StripLook::Names, true)) return {StripLook::Names, true};
+        if (leaves_room(StripLook::Names, false)) return {StripLook::Names, false};
+    }
+    return {leaves_room(StripLook::Line, false) ? StripLook::Line : StripLook::None, false};
 }
 
 /// If both side panes are too wide, shrinks the right one first, then the left one.
@@ -49,13 +64,13 @@ void leave_room(FrameLayout& layout, float window_width, bool left, bool right) 
 
 float left_pane_width(const PaneState& panes, float window_width) {
     const bool untouched = panes.left_width == PaneState{}.left_width;
-    return std::clamp(untouched ? grown(panes.left_width, 300, window_width) : panes.left_width, kMinLeft, kMaxSide);
+    return std::clamp(untouched ? grown(panes.left_width, kDrawer, window_width) : panes.left_width, kMinLeft, kMaxSide);
 }
 
 float right_pane_width(const PaneState& panes, float window_width) {
     const bool untouched = panes.right_width == PaneState{}.right_width;
     const float width = std::clamp(untouched ? grown(panes.right_width, 440, window_width) : panes.right_width, kMinRight, kMaxSide);
-    return window_width < 1280 ? std::min(width, 264.F) : window_width < 1400 ? std::min(width, 300.F) : width;
+    return window_width < 1400 ? std::min(width, kNarrowRight) : width;
 }
 
 FrameLayout lay_out_frame(const FrameNeeds& needs, const ImVec2& size, float scale) {
@@ -63,25 +78,22 @@ FrameLayout lay_out_frame(const FrameNeeds& needs, const ImVec2& size, float sca
     const PaneState& panes = needs.panes;
     const float width = size.x / scale, margin = px(kFrameMargin), gap = px(kFrameGap);
     FrameLayout layout;
-    const float text_top = panes.only_centre ? 0 : px(kTopBar);
-    float top = text_top + (panes.only_centre ? margin : px(kTextRow));
+    float top = panes.only_centre ? margin : px(kTopBar + kFrameGap + kTextRow + kFrameGap);
     float bottom = size.y - margin;
     layout.top = {{0, 0}, {size.x, px(kTopBar)}};
-    layout.text = {{0, text_top}, {size.x, top}};
-    if (needs.next_row > 0) {
-        layout.next = {{0, top}, {size.x, top + needs.next_row}};
-        top += needs.next_row;
-    }
+    if (!panes.only_centre) layout.row = {{0, px(kTopBar)}, {size.x, top}};
     if (needs.lesson > 0) {
         layout.lesson = {{margin, top}, {size.x - margin, top + needs.lesson}};
         top = layout.lesson.max.y + gap;
     }
-    layout.strip_look = strip_look(panes, (bottom - top) / scale, size.y / scale);
-    if (layout.strip_look != StripLook::None) {
-        layout.strip = {{margin, bottom - px(strip_height(layout.strip_look, panes, size.y / scale))}, {size.x - margin, bottom}};
+    const Strip strip = strip_for(panes, (bottom - top) / scale, size.y / scale);
+    layout.strip_look = strip.look;
+    layout.map = strip.map;
+    if (strip.look != StripLook::None) {
+        layout.strip = {{margin, bottom - px(strip_height(strip.look, strip.map))}, {size.x - margin, bottom}};
         bottom = layout.strip.min.y - gap;
     }
-    layout.left_width = left_pane_width(panes, width);
+    layout.left_width = std::max(left_pane_width(panes, width), needs.least_left);
     layout.right_width = right_pane_width(panes, width);
     leave_room(layout, width, panes.left && !folds_left(width), panes.right && !folds_right(width));
     float x0 = margin, x1 = size.x - margin;
@@ -96,9 +108,10 @@ FrameLayout lay_out_frame(const FrameNeeds& needs, const ImVec2& size, float sca
         x1 = layout.right.min.x - gap;
     }
     layout.centre = {{x0, top}, {x1, bottom}};
-    const float room = x1 - x0;
-    if (layout.left_rail && panes.left_open) layout.left_drawer = {{x0, top}, {x0 + std::min(px(layout.left_width), room), bottom}};
-    if (layout.right_tab && panes.right_open) layout.right_drawer = {{x1 - std::min(px(layout.right_width), room), top}, {x1, bottom}};
+    // All settings lie over the short ones and the edge of the picture, or beside the rail.
+    const float from = layout.left_rail || !panes.left ? x0 : margin;
+    if (panes.left_open && !panes.only_centre) layout.left_drawer = {{from, top}, {std::min(from + px(kDrawer), x1), bottom}};
+    if (layout.right_tab && panes.right_open) layout.right_drawer = {{x1 - std::min(px(layout.right_width), x1 - x0), top}, {x1, bottom}};
     return layout;
 }
 

@@ -127,7 +127,9 @@ void draw_pills(PanelContext& context) {
     HelpState& help = context.view.help_page;
     std::vector<std::string_view> titles{"Keys"};
     for (const HelpPage& page : help_pages()) titles.emplace_back(page.title);
-    if (segmented(context.ui(), "##help_pages", titles, help.page)) help.search.clear();
+    // The close button stands at the right.
+    const float room = ImGui::GetContentRegionAvail().x / context.theme.scale - 44;
+    if (segmented(context.ui(), "##help_pages", titles, help.page, room)) help.search.clear();
     gap(context.ui(), 8);
     // Whatever is typed over the sheet is a search; the keys of the window behind it do not act.
     if (!context.view.focus.visible() && !ImGui::IsAnyItemActive() && !ImGui::IsMouseDown(0)) focus_next_field();
@@ -165,6 +167,12 @@ void draw_help_sheet(PanelContext& context) {
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
     ImGui::PopStyleVar(2);
     ImGui::PopStyleColor(2);
+    const ImVec2 corner = ImGui::GetWindowPos();
+    ImGui::SetCursorScreenPos({corner.x + width - context.px(44), corner.y + context.px(12)});
+    if (button(context.ui(), "##close_help",
+               {.look = ButtonLook::Flat, .width = 32, .icon = Icon::Close, .notes = {.tooltip = "Closes the help (Esc)."}}))
+        context.view.help = false;
+    ImGui::SetCursorScreenPos({corner.x + context.px(28), corner.y + context.px(22)});
     draw_pills(context);
     gap(context.ui(), 14);
     // A separate child window per page, so that each has its own scroll position.

@@ -1,45 +1,54 @@
 #include "app/panels/frame/rail.hpp"
 
-#include <fmt/format.h>
+#include <utility>
 
-#include <string>
-
-#include "app/panels/frame/frame_layout.hpp"
-#include "app/panels/kit/section.hpp"
-#include "app/panels/settings/settings.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
+namespace {
+
+/// A mask's letter above a small switch.
+void draw_mask_switch(PanelContext& context, const char* id, const char* letter, bool MaskSettings::*mask, std::string_view tooltip) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ForwardSettings forward = context.document.forward;
+    const bool on = forward.masks.*mask;
+    const Item item = begin_item(context.ui(), id, {ImGui::GetContentRegionAvail().x, context.px(44)}, {.tooltip = tooltip});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text_in(list, fonts.strong, item.min, {item.max.x, item.min.y + context.px(22)}, {0.5F, 0.5F}, colors.text, letter);
+    const ImVec2 middle{(item.min.x + item.max.x) / 2, item.min.y + context.px(31)};
+    const float half = context.px(13), radius = context.px(7);
+    list.AddRectFilled({middle.x - half, middle.y - radius}, {middle.x + half, middle.y + radius}, on ? colors.accent : colors.line,
+                       radius);
+    list.AddCircleFilled({on ? middle.x + half - radius : middle.x - half + radius, middle.y}, radius - context.px(2), colors.pane, 16);
+    draw_focus_ring(context.ui(), item, context.px(6));
+    if (!item.pressed) return;
+    forward.masks.*mask = !on;
+    emit_forward(context, std::move(forward), "");
+}
+
+}  // namespace
+
 void draw_settings_rail(PanelContext& context) {
     const Palette& colors = context.theme.colors;
-    const Fonts& fonts = context.theme.fonts;
     PaneState& panes = context.view.panes;
-    const float width = ImGui::GetContentRegionAvail().x, height = context.px(34);
-    const auto item = [&](const char* id, const char* text, Icon icon, std::string_view tooltip) {
-        const Item found = begin_item(context.ui(), id, {width, height}, {.tooltip = tooltip});
-        ImDrawList& list = *ImGui::GetWindowDrawList();
-        if (found.hovered) list.AddRectFilled(found.min, found.max, colors.raised, context.px(6));
-        const Color ink = found.hovered ? colors.text : colors.muted;
-        draw_text_in(list, fonts.strong, found.min, found.max, {0.5F, 0.5F}, ink, text);
-        draw_icon(list, icon, {(found.min.x + found.max.x) / 2, (found.min.y + found.max.y) / 2}, context.px(11), ink);
-        draw_focus_ring(context.ui(), found, context.px(6));
-        return found.pressed;
-    };
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(2)});
-    if (item("##all", "", panes.left_open ? Icon::Previous : Icon::Next,
-             panes.left_open ? "Close the settings (1)" : "Open the settings (1)"))
-        panes.left_open = !panes.left_open;
-    const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
-    for (const ListedSection& section : listed_sections(context)) {
-        if (context.view.view == View::Train) break;
-        if (ImGui::GetCursorScreenPos().y + height > bottom) break;
-        const std::string initials(section.title.substr(0, 2)), id = fmt::format("##{}", section.name);
-        if (!item(id.c_str(), initials.c_str(), Icon::None, fmt::format("Settings: {}", section.title))) continue;
-        open_settings_section(context.view, section.name);
+    if (context.view.view != View::Train) {
+        draw_mask_switch(context, "##causal", "C", &MaskSettings::causal,
+                         "Causal mask: key positions after the query are hidden from it (C).");
+        gap(context.ui(), 6);
+        draw_mask_switch(context, "##padding", "P", &MaskSettings::padding, "Padding mask: no token attends to padding (P).");
+        separator(context.ui(), 17);
     }
-    ImGui::PopStyleVar();
+    const Item item = begin_item(context.ui(), "##all", {ImGui::GetContentRegionAvail().x, context.px(34)},
+                                 {.tooltip = panes.left_open ? "Close the settings (1)" : "All settings (1)"});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(6));
+    draw_icon(list, panes.left_open ? Icon::Previous : Icon::Next, {(item.min.x + item.max.x) / 2, (item.min.y + item.max.y) / 2},
+              context.px(11), item.hovered ? colors.text : colors.muted);
+    draw_focus_ring(context.ui(), item, context.px(6));
+    if (item.pressed) panes.left_open = !panes.left_open;
 }
 
 void draw_cell_tab(PanelContext& context) {

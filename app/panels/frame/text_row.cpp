@@ -8,7 +8,8 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/files/files.hpp"
-#include "app/panels/frame/next_row.hpp"
+#include "app/panels/frame/frame_layout.hpp"
+#include "app/panels/frame/next_words.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/labels.hpp"
@@ -27,7 +28,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kRowHeight = 64, kChipHeight = 44;
+constexpr float kChipHeight = 38, kRowButton = 36, kRowGap = 8;
 
 void replace_text(PanelContext& context, std::string text) {
     std::vector<std::string> texts = shown_whole_texts(context);
@@ -43,20 +44,19 @@ void draw_sentences(PanelContext& context, const Preset& preset, const PresetSen
     separator(context.ui());
 }
 
-/// The menu of a preset's sentences ("sentence 3 of 12") or of the texts shown together ("text 1 of 2"), with adding and removing.
-void draw_sequence_menu(PanelContext& context) {
+/// The menu of the example's sentences and of the texts shown together, with adding and removing.
+void draw_texts_menu(PanelContext& context, ImVec2 at) {
     const auto& texts = shown_texts(context);
     const Preset* preset = preset_with_sentences(context.document);
     const PresetSentence* sentence = preset == nullptr ? nullptr : shown_sentence(context.document);
-    const std::string shown = sentence != nullptr && texts.size() == 1
-                                  ? fmt::format("sentence {} of {}", sentence - preset->sentences.data() + 1, preset->sentences.size())
-                                  : fmt::format("text {} of {}", shown_index(context) + 1, texts.size());
-    if (!begin_menu_button(
-            context.ui(), "##sequences", shown, 160,
-            {.tooltip = sentence != nullptr && texts.size() == 1
-                            ? "The sentences of this example. The keys “,” and “.” go to the previous and the next one."
-                            : "The texts shown together; shorter ones are padded. The keys “,” and “.” go to the previous and "
-                              "the next one."}))
+    const std::string place = texts.size() > 1 ? fmt::format("Text {} of {}. ", shown_index(context) + 1, texts.size())
+                              : sentence != nullptr
+                                  ? fmt::format("Sentence {} of {}. ", sentence - preset->sentences.data() + 1, preset->sentences.size())
+                                  : std::string();
+    ImGui::SetCursorScreenPos(at);
+    if (!begin_menu_icon(context.ui(), "##sequences", Icon::Down, "", kRowButton,
+                         {.tooltip = place + "Examples and texts: the keys “,” and “.” go to the previous and the next one.",
+                          .words = "Examples and texts"}))
         return;
     if (preset != nullptr) draw_sentences(context, *preset, sentence);
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -67,7 +67,8 @@ void draw_sequence_menu(PanelContext& context) {
         ImGui::PopID();
     }
     separator(context.ui());
-    if (texts.size() < kMostTexts && menu_item(context.ui(), "add a text", false, "starts as a copy of this one"))
+    if (texts.size() < kMostTexts &&
+        menu_item(context.ui(), texts.size() == 1 ? "add a second text" : "add a text", false, "starts as a copy of this one"))
         add_text(context, shown_index(context));
     if (texts.size() > 1 && menu_item(context.ui(), "remove this text")) remove_text(context, shown_index(context));
     end_menu_button();
@@ -151,7 +152,6 @@ void draw_chips(PanelContext& context, float width) {
     };
     ViewState& view = context.view;
     ChipOptions options;
-    options.two_lines = true;
     options.marks = {mark(view.locked, Axis::T), mark(view.locked, Axis::S), mark(view.hover_shown, Axis::T),
                      mark(view.hover_shown, Axis::S)};
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -162,14 +162,39 @@ void draw_chips(PanelContext& context, float width) {
     }
     if (result.right_clicked >= 0) view.locked.set(Axis::S, result.right_clicked);
     if (result.background_clicked) start_text_edit(context);
-    const float hint_x = at.x + result.width + context.px(14);
     fade_chips(context, at, width);
     // Right-to-left text is not reordered, because ids and positions run from left to right.
-    const bool turned = has_right_to_left(shown_texts(context)[shown_index(context)]);
-    const std::string hint = turned ? "right-to-left text, in reading order" : "click here to edit the text";
-    if (hint_x + text_width(context.theme.fonts.label, hint) < at.x + width)
+    const float hint_x = at.x + result.width + context.px(14);
+    constexpr std::string_view kTurned = "right-to-left text, in reading order";
+    if (has_right_to_left(shown_texts(context)[shown_index(context)]) &&
+        hint_x + text_width(context.theme.fonts.label, kTurned) < at.x + width)
         draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {hint_x, at.y}, {at.x + width, at.y + context.px(kChipHeight)},
-                     {0, 0.5F}, context.theme.colors.faint, hint);
+                     {0, 0.5F}, context.theme.colors.faint, kTurned);
+}
+
+/// Draws the switch between the encoder's and the decoder's text; returns the width used.
+float draw_sides(PanelContext& context, ImVec2 at) {
+    if (!has_source(context)) return 0;
+    static constexpr std::array<std::string_view, 2> kSides = {"source", "target"};
+    int side = context.view.text_row.source ? 0 : 1;
+    ImGui::SetCursorScreenPos(at);
+    if (segmented(context.ui(), "##side", kSides, side, segmented_width(context.ui(), kSides),
+                  {.tooltip = "The encoder reads the source, the decoder the target."})) {
+        context.view.text_row.source = side == 0;
+        context.view.text_row.edit.editing = false;
+    }
+    return segmented_width(context.ui(), kSides) + context.px(14);
+}
+
+/// The chips that say what is unlike the plain state, from right to left; each may take only part of the row. Returns where they begin.
+float draw_state_chips(PanelContext& context, float left, float right, float y) {
+    const auto put = [&](float width) {
+        if (width > 0) right -= width + context.px(kRowGap);
+    };
+    put(draw_comparison(context, right, y, (right - left) * 0.5F));
+    put(draw_edit_chip(context, right, y, (right - left) * 0.3F));
+    if (context.view.view != View::Train) put(draw_small_transport(context, right, y - context.px(1), (right - left) * 0.45F));
+    return right;
 }
 
 }  // namespace
@@ -180,42 +205,29 @@ void draw_text_row(PanelContext& context) {
     if (expected > 0 && expected == context.document.texts.size()) start_text_edit(context);
     keep_unread_text_open(context);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x;
-    const float chip_y = origin.y + context.px((kRowHeight - kChipHeight) / 2 - 2);
-    float x = origin.x;
-    if (has_source(context)) {
-        static constexpr std::array<std::string_view, 2> kSides = {"source", "target"};
-        int side = context.view.text_row.source ? 0 : 1;
-        ImGui::SetCursorScreenPos({x, chip_y + context.px(8)});
-        if (segmented(ui, "##side", kSides, side, segmented_width(ui, kSides),
-                      {.tooltip = "The encoder reads the source, the decoder the target."})) {
-            context.view.text_row.source = side == 0;
-            context.view.text_row.edit.editing = false;
-        }
-        x += segmented_width(ui, kSides) + context.px(14);
-    } else {
-        x += draw_spaced_text(*ImGui::GetWindowDrawList(), context.theme.fonts.small, {x, chip_y + context.px(16)},
-                              context.theme.colors.muted, "TEXT", context.px(1)) +
-             context.px(14);
-    }
-    float right = origin.x + width - context.px(176);
-    const float menu = right;
-    if (const float chip = draw_comparison(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.5F); chip > 0)
-        right -= chip + context.px(8);
-    if (const float chip = draw_edit_chip(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.3F); chip > 0)
-        right -= chip + context.px(8);
-    // Controls on the right may only take part of the row; the text gets the rest.
-    if (context.view.view != View::Train) right -= draw_small_transport(context, right, chip_y + context.px(7), (right - x) * 0.45F);
-    right -= draw_few_next_words(context, right, chip_y + context.px(6), (right - x) * 0.42F);
-    ImGui::SetCursorScreenPos({x, chip_y});
-    if (context.view.text_row.edit.editing) draw_editor(context, right - x);
-    else {
-        if (const float unread = draw_unread_text(context, right, chip_y, (right - x) * 0.5F); unread > 0) right -= unread + context.px(12);
-        ImGui::SetCursorScreenPos({x, chip_y});
-        draw_chips(context, right - x);
-    }
-    ImGui::SetCursorScreenPos({menu + context.px(16), chip_y + context.px(7)});
-    draw_sequence_menu(context);
+    const float top = origin.y + context.px(kFrameGap), chip_y = top + context.px((kTextRow - kChipHeight) / 2),
+                button_y = top + context.px((kTextRow - 30) / 2);
+    float left = origin.x, right = draw_next_words(context, origin.x + ImGui::GetContentRegionAvail().x, top);
+    left += draw_sides(context, {left, top + context.px(6)});
+    // The buttons have the same place whatever the text is.
+    const auto button_from_right = [&] { return ImVec2(right -= context.px(kRowButton), button_y); };
+    draw_texts_menu(context, button_from_right());
+    right -= context.px(kRowGap);
+    ImGui::SetCursorScreenPos(button_from_right());
+    if (button(ui, "##edit_text",
+               {.look = ButtonLook::Flat,
+                .width = kRowButton,
+                .icon = Icon::Pencil,
+                .active = context.view.text_row.edit.editing,
+                .notes = {.tooltip = "Type a text of your own (T).", .words = "Edit the text"}}))
+        start_text_edit(context);
+    right = draw_state_chips(context, left, right - context.px(kRowGap), top + context.px(6));
+    if (!context.view.text_row.edit.editing)
+        if (const float unread = draw_unread_text(context, right, chip_y, (right - left) * 0.5F); unread > 0)
+            right -= unread + context.px(kRowGap);
+    ImGui::SetCursorScreenPos({left, chip_y});
+    if (context.view.text_row.edit.editing) draw_editor(context, right - left);
+    else draw_chips(context, right - left);
 }
 
 }  // namespace attn::app

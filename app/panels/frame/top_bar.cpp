@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <span>
 #include <vector>
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
+#include "app/panels/frame/frame_layout.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
@@ -25,50 +28,59 @@
 namespace attn::app {
 namespace {
 
-constexpr float kBarHeight = 48;
 constexpr const char* kVerified = "verified";
-constexpr float kButtons = 4, kButton = 38;  ///< at the right: their number and distance
-constexpr float kSpot = 52;                  ///< width of the badge without text
-constexpr float kMenus = 176;                ///< from the left edge of the lessons' menu to the tabs
+/// In logical pixels. Nothing here depends on how long a name is. Where the program's name has no room, all after it moves to the left.
+constexpr float kName = 20, kModel = 128, kModelWidth = 124, kOrigin = 262, kOriginWidth = 132, kFile = 402, kLessons = 474, kTabs = 584,
+                kWithoutName = 112;
+constexpr float kBarButton = 38, kVerifiedWidth = 130, kVerifiedNarrow = 76;
+/// Widths of the window from which each has a place of its own in the bar; before that it is in the menu More.
+constexpr float kNameFrom = 1300, kAllTabsFrom = 1180, kLessonsFrom = 1060, kWideFrom = 1000, kFileFrom = 880;
 
-void place(float x, float y) { ImGui::SetCursorScreenPos({x, y}); }
+constexpr std::array kInBar = {View::Step, View::Heads, View::Lines, View::Write, View::Train};
+constexpr std::array kInNarrowBar = {View::Step, View::Heads, View::Train};
 
-float draw_name(const PanelContext& context, ImVec2 origin) {
-    const auto& [colors, fonts, scale] = context.theme;
-    draw_text_in(*ImGui::GetWindowDrawList(), fonts.title, origin, {origin.x + context.px(120), origin.y + context.px(kBarHeight)},
-                 {0, 0.5F}, colors.text, "attnscope");
-    return text_width(fonts.title, "attnscope");
+float window_width(const PanelContext& context) { return ImGui::GetIO().DisplaySize.x / context.theme.scale; }
+
+std::span<const View> tabs_in_bar(const PanelContext& context) {
+    if (window_width(context) < kAllTabsFrom) return kInNarrowBar;
+    return kInBar;
+}
+
+/// The tab that stands for a view: all heads of all layers are a page of Heads.
+View tab_of(View view) { return view == View::Grid ? View::Heads : view; }
+
+/// Puts the cursor at a place in the bar, so that something of this height is in its middle.
+void place(const PanelContext& context, float x, float height = 30) {
+    const ImVec2 corner = ImGui::GetWindowPos();
+    ImGui::SetCursorScreenPos({corner.x + context.px(x), corner.y + context.px((kTopBar - height) / 2)});
 }
 
 std::string origin_text(const WeightsOrigin& origin) {
     return origin.parameters.empty() ? origin.text : origin.text + ", " + origin.parameters;
 }
 
-/// Says whether the model has been trained, in as much detail as fits; returns the width used.
-float draw_origin(PanelContext& context, ImVec2 at, float room) {
+/// Says whether the model has been trained: always in words, in a place of its own.
+void draw_origin(PanelContext& context, float x) {
     const auto& [colors, fonts, scale] = context.theme;
     const WeightsOrigin origin = weights_origin(context.document);
-    const auto width_of = [&context](const std::string& text) { return text_width(context.theme.fonts.label, text) + context.px(26); };
-    std::string text = origin_text(origin);
-    if (width_of(text) > room) text = origin.text;
-    if (width_of(text) > room) text.clear();
-    place(at.x, at.y + context.px(12));
+    place(context, x, 24);
     const std::string tooltip =
         origin.missing   ? "The training run of this document was not found, so nothing can be computed: open its folder."
         : origin.learned ? context.document.model ? "Weights from a file. If they were trained, what the heads do means something."
                                                   : "This model was trained: what its heads do means something."
                          : "This model has random weights: it shows the arithmetic, but its patterns and predictions "
                            "mean nothing. The example “stories” is a trained model.";
-    const Item item = begin_item(context.ui(), "##origin", {text.empty() ? context.px(14) : width_of(text), context.px(24)},
-                                 {.tooltip = text.empty() ? origin_text(origin) + ". " + tooltip : tooltip});
+    const float dot = context.px(18), most = context.px(kOriginWidth);
+    const std::string text = elide(fonts.label, origin.text, most - dot - context.px(8));
+    const Item item = begin_item(context.ui(), "##origin", {dot + text_width(fonts.label, text) + context.px(8), context.px(24)},
+                                 {.tooltip = origin_text(origin) + ". " + tooltip});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const Color ink = origin.learned ? colors.good : colors.muted;
-    if (!text.empty()) list.AddRect(item.min, item.max, origin.learned ? colors.good : colors.line, context.px(12));
+    list.AddRect(item.min, item.max, origin.learned ? colors.good : colors.line, context.px(12));
     const float middle = (item.min.y + item.max.y) / 2;
     if (origin.learned) list.AddCircleFilled({item.min.x + context.px(10), middle}, context.px(3.5F), ink);
     else list.AddCircle({item.min.x + context.px(10), middle}, context.px(3.5F), ink, 0, context.px(1.5F));
-    if (!text.empty()) draw_text_in(list, fonts.label, {item.min.x + context.px(18), item.min.y}, item.max, {0, 0.5F}, ink, text);
-    return item.width();
+    draw_text_in(list, fonts.label, {item.min.x + dot, item.min.y}, item.max, {0, 0.5F}, ink, text);
 }
 
 /// "Stories, trained · 0.2 M parameters"
@@ -88,22 +100,22 @@ std::string shown_model_name(const PanelContext& context) {
     return context.files.document.empty() ? "presets" : visible_text(context.files.document.filename().string());
 }
 
-void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
-    place(at.x, at.y + context.px(9));
+void draw_preset_menu(PanelContext& context, float x) {
+    place(context, x);
     std::string shown = shown_model_name(context);
     const std::string tooltip =
         context.document.model ? shown + "\nWorked examples, and models of your own." : "Worked examples, and models of your own.";
     // A model's own name matters more than its organisation's.
     constexpr float kArrow = 40;
     const std::size_t slash = shown.rfind('/');
-    if (slash != std::string::npos && text_width(context.theme.fonts.body, shown) > context.px(logical_width - kArrow))
+    if (slash != std::string::npos && text_width(context.theme.fonts.body, shown) > context.px(kModelWidth - kArrow))
         shown.erase(0, slash + 1);
     constexpr std::string_view kGguf = ".gguf";
-    if (shown.ends_with(kGguf) && text_width(context.theme.fonts.body, shown) > context.px(logical_width - kArrow))
+    if (shown.ends_with(kGguf) && text_width(context.theme.fonts.body, shown) > context.px(kModelWidth - kArrow))
         shown.resize(shown.size() - kGguf.size());
     // Files of one model differ at the end of their names.
-    if (context.document.model) shown = elide_shown_middle(context.theme.fonts.body, "", shown, context.px(logical_width - kArrow), true);
-    if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = tooltip})) return;
+    if (context.document.model) shown = elide_shown_middle(context.theme.fonts.body, "", shown, context.px(kModelWidth - kArrow), true);
+    if (!begin_menu_button(context.ui(), "##presets", shown, kModelWidth, {.tooltip = tooltip})) return;
     if (menu_item(context.ui(), "Open a model…", false, kListedModels)) begin_open_model(context);
     separator(context.ui());
     for (const Preset& preset : presets())
@@ -180,85 +192,156 @@ Badge badge_of(const PanelContext& context) {
             table};
 }
 
-/// From the right edge: help, theme, redo and undo. Returns where they begin.
-float draw_buttons(PanelContext& context, float right, float top) {
+/// Light or dark, and the size of everything.
+void draw_appearance(PanelContext& context) {
     const Ui ui = context.ui();
-    float x = right;
-    const auto right_button = [&](const char* label, Icon icon, std::string_view tooltip, bool enabled = true) {
-        x -= context.px(kButton);
-        place(x, top + context.px(9));
-        return button(
-            ui, label,
-            {.look = ButtonLook::Flat, .width = 32, .icon = icon, .notes = {.tooltip = tooltip, .disabled = enabled ? "" : tooltip}});
+    ViewState& view = context.view;
+    if (menu_item(ui, "Light theme", !view.dark, {}, "L")) view.dark = false;
+    if (menu_item(ui, "Dark theme", view.dark, {}, "L")) view.dark = true;
+    separator(ui);
+    const auto size = [&](std::string_view name, double zoom, std::string_view keys) {
+        if (menu_item(ui, name, false, {}, keys, true)) view.ui_zoom = std::clamp(zoom, 0.5, 4.0);
     };
-    if (right_button("##help", Icon::Help, "Keys and hints (?)")) context.view.help = !context.view.help;
-    if (right_button("##theme", context.view.dark ? Icon::Sun : Icon::Moon, context.view.dark ? "Light theme (L)" : "Dark theme (L)"))
-        context.view.dark = !context.view.dark;
+    size("Everything larger", view.ui_zoom * 1.1, "Ctrl + +");
+    size("Everything smaller", view.ui_zoom / 1.1, "Ctrl + −");
+    size(fmt::format("Usual size (now {:.0f} %)", 100 * view.ui_zoom), 1, "Ctrl + 0");
+}
+
+/// From the right edge: help, appearance, redo and undo, which appear once there is something to undo; their places stay empty before.
+/// Returns where they begin, in logical pixels.
+float draw_buttons(PanelContext& context) {
+    const Ui ui = context.ui();
+    const float width = window_width(context);
+    float x = width - kFrameMargin + (kBarButton - 32) / 2;
+    const auto right_button = [&](const char* label, Icon icon, std::string_view tooltip) {
+        place(context, x);
+        return button(ui, label, {.look = ButtonLook::Flat, .width = 32, .icon = icon, .notes = {.tooltip = tooltip}});
+    };
+    if (width >= kFileFrom) {
+        x -= kBarButton;
+        if (right_button("##help", Icon::Help, "Keys and hints (?)")) context.view.help = !context.view.help;
+        x -= kBarButton;
+        place(context, x);
+        if (begin_menu_icon(ui, "##appearance", Icon::None, "Aa", 32, {.tooltip = "Light or dark, and the size of everything."})) {
+            draw_appearance(context);
+            end_menu_button();
+        }
+    }
     const auto of = [](std::string_view part) { return part.empty() ? std::string() : fmt::format(" {}", part); };
-    if (right_button("##redo", Icon::Redo, fmt::format("Redo{} (Ctrl+Y)", of(context.redone_part)), context.can_redo))
+    x -= kBarButton;
+    if (context.can_redo && right_button("##redo", Icon::Redo, fmt::format("Redo{} (Ctrl+Y)", of(context.redone_part))))
         context.commands.push_back({command::Redo{}, ""});
-    if (right_button("##undo", Icon::Undo, fmt::format("Undo{} (Ctrl+Z)", of(context.undone_part)), context.can_undo))
+    x -= kBarButton;
+    if (context.can_undo && right_button("##undo", Icon::Undo, fmt::format("Undo{} (Ctrl+Z)", of(context.undone_part))))
         context.commands.push_back({command::Undo{}, ""});
     return x;
 }
 
-/// The badge that says whether the numbers are verified, before `right`. On a narrow window its number is dropped, then its text, then the
-/// badge, before it overlaps what ends at `left`.
-void draw_badge(PanelContext& context, float left, float right, float top) {
+/// The badge that says whether the numbers are verified, in the place before the buttons. Where that is narrow, its number is dropped, then
+/// its text.
+void draw_badge(PanelContext& context, float right) {
     Badge badge = badge_of(context);
+    const Fonts& fonts = context.theme.fonts;
     context.view.drawn.verified = badge.spot == context.theme.colors.good;
-    const auto badge_width = [&] {
-        return context.px(40) + text_width(context.theme.fonts.label, badge.text) +
-               text_width(context.theme.fonts.mono_small, badge.detail);
-    };
-    const float room = right - context.px(12) - left;
-    if (badge_width() > room) badge.detail.clear();
-    if (badge_width() > room && badge.text.ends_with(kVerified)) badge.text = kVerified;
-    if (badge_width() > room) badge.text.clear();
-    place(right - badge_width() - context.px(6), top + context.px(9));
-    if (badge_width() <= room) status_badge(context.ui(), "##verified", badge.spot, badge.text, badge.detail, badge.tooltip);
+    const bool narrow = window_width(context) < kWideFrom;
+    const float place_width = narrow ? kVerifiedNarrow : kVerifiedWidth, room = context.px(place_width - 24);
+    // A tooltip has the number; in the bar it would only fit at times.
+    if (!badge.detail.empty()) badge.tooltip = badge.detail + "\n" + badge.tooltip;
+    if (badge.text.ends_with(kVerified) && text_width(fonts.label, badge.text) > room) badge.text = kVerified;
+    if (text_width(fonts.label, badge.text) > room) {
+        badge.tooltip = badge.text + "\n" + badge.tooltip;
+        badge.text = elide(fonts.label, badge.text, room);
+    }
+    place(context, right - place_width);
+    status_badge(context.ui(), "##verified", badge.spot, badge.text, "", badge.tooltip);
+}
+
+std::string view_tooltip(const ViewInfo& info) {
+    return fmt::format("{} Key: {}", info.shows, static_cast<char>(std::toupper(static_cast<unsigned char>(info.key))));
+}
+
+/// The views without a tab, and what a narrow window has no room for.
+void draw_more_items(PanelContext& context, std::span<const View> in_bar) {
+    const Ui ui = context.ui();
+    const float width = window_width(context);
+    for (const ViewInfo& info : views()) {
+        const View tab = tab_of(info.view);
+        if (tab != info.view || std::find(in_bar.begin(), in_bar.end(), tab) != in_bar.end()) continue;
+        const std::string key(1, static_cast<char>(std::toupper(static_cast<unsigned char>(info.key))));
+        if (menu_item(ui, info.title, context.view.view == info.view, info.shows, key)) context.view.view = info.view;
+    }
+    if (width < kFileFrom) {
+        separator(ui);
+        draw_file_items(context);
+        separator(ui);
+        draw_appearance(context);
+        if (menu_item(ui, "Keys and hints", false, {}, "?")) context.view.help = true;
+    }
+    if (width < kLessonsFrom) {
+        separator(ui);
+        draw_lesson_items(context);
+    }
+}
+
+/// The tabs, always in the same places. A view from the menu More has its name there while it is shown.
+void draw_tabs(PanelContext& context, float x, float right) {
+    const Ui ui = context.ui();
+    const std::span<const View> in_bar = tabs_in_bar(context);
+    ViewState& view = context.view;
+    const View shown = tab_of(view.view);
+    for (const View one : in_bar) {
+        const ViewInfo& info = view_info(one);
+        place(context, x, kTopBar);
+        if (tab(ui, info.title, shown == one, kTopBar, view_tooltip(info)) && shown != one) view.view = one;
+        x += tab_width(ui, info.title) / context.theme.scale;
+    }
+    const bool from_menu = std::find(in_bar.begin(), in_bar.end(), shown) == in_bar.end();
+    const std::string_view title = view_info(shown).title;
+    constexpr float kMoreWidth = 80;
+    // Beside the menu if there is room, otherwise in its place.
+    const bool beside = from_menu && x + kMoreWidth + tab_width(ui, title) / context.theme.scale <= right;
+    place(context, x, kTopBar);
+    const std::string more =
+        from_menu && !beside ? elide(context.theme.fonts.strong, title, context.px(std::max(right - x - 50, 60.F))) : std::string("More");
+    if (begin_menu_tab(ui, "##more", more, from_menu && !beside, kTopBar,
+                       {.tooltip = "More views, and what a narrow window has no room for."})) {
+        draw_more_items(context, in_bar);
+        end_menu_button();
+    }
+    if (!beside) return;
+    place(context, x + kMoreWidth, kTopBar);
+    tab(ui, title, true, kTopBar, view_tooltip(view_info(shown)));
 }
 
 }  // namespace
 
 void draw_top_bar(PanelContext& context) {
-    const Ui ui = context.ui();
-    const ImVec2 origin = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x;
-    // On a very narrow window the program's name is dropped; the title bar has it.
-    const float name_width = width < context.px(1240) ? 0 : draw_name(context, origin) + context.px(24);
-    const float menu_x = origin.x + name_width;
-    // On a narrow window the preset's name is shortened before the tabs reach the badge.
-    const float presets_width = width < context.px(1400) ? 112 : 176;
-    draw_preset_menu(context, {menu_x, origin.y}, presets_width);
-    std::vector<std::string_view> titles;
-    std::vector<std::string> words;
-    for (const ViewInfo& info : views()) {
-        titles.push_back(info.title);
-        words.push_back(fmt::format("{} Key: {}", info.shows, static_cast<char>(std::toupper(static_cast<unsigned char>(info.key)))));
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 corner = ImGui::GetWindowPos();
+    const float width = window_width(context), shift = width < kNameFrom ? kWithoutName : 0;
+    if (shift == 0)
+        draw_text_in(*ImGui::GetWindowDrawList(), fonts.title, {corner.x + context.px(kName), corner.y},
+                     {corner.x + context.px(kModel), corner.y + context.px(kTopBar)}, {0, 0.5F}, colors.text, "attnscope");
+    draw_preset_menu(context, kModel - shift);
+    draw_origin(context, kOrigin - shift);
+    float tabs_from = kTabs - shift;
+    if (width >= kFileFrom) {
+        place(context, kFile - shift);
+        draw_file_menu(context);
+    } else {
+        tabs_from -= kLessons - kFile;
     }
-    const std::vector<std::string_view> tooltips(words.begin(), words.end());
-    int view = static_cast<int>(context.view.view);
-    const float tabs_end = origin.x + width - context.px(kButtons * kButton + kSpot), all_tabs = tabs_width(ui, titles);
-    // The origin's words give way before any tab does.
-    const float origin_x = menu_x + context.px(presets_width + 8), spare = tabs_end - all_tabs - context.px(kMenus + 8) - origin_x;
-    const float menus_x = origin_x +
-                          draw_origin(context, {origin_x, origin.y}, std::min(spare, context.px(width < context.px(1900) ? 128 : 240))) +
-                          context.px(8);
-    draw_lesson_menu(context, {menus_x, origin.y + context.px(9)});
-    place(menus_x + context.px(100), origin.y + context.px(9));
-    draw_file_menu(context);
-    const float tabs_left = std::max(origin.x + (width - all_tabs) / 2, menus_x + context.px(kMenus));
-    const float tabs_room = tabs_end - tabs_left;
-    const float tabs_right = tabs_left + std::max(std::min(all_tabs, tabs_room), least_tabs_width(ui, titles, view));
-    place(tabs_left, origin.y);
-    if (tabs(ui, "##views", titles, view, kBarHeight, tooltips, tabs_room, static_cast<std::size_t>(View::Train)))
-        context.view.view = static_cast<View>(view);
-
-    draw_badge(context, tabs_right, draw_buttons(context, origin.x + width, origin.y), origin.y);
-    ImGui::GetWindowDrawList()->AddLine({0, origin.y + context.px(kBarHeight) - 1},
-                                        {origin.x + width + context.px(18), origin.y + context.px(kBarHeight) - 1},
-                                        context.theme.colors.line);
+    if (width >= kLessonsFrom) {
+        place(context, kLessons - shift);
+        draw_lesson_menu(context);
+    } else {
+        tabs_from -= kTabs - kLessons;
+    }
+    const float buttons = draw_buttons(context);
+    draw_badge(context, buttons);
+    draw_tabs(context, tabs_from, buttons - (width < kWideFrom ? kVerifiedNarrow : kVerifiedWidth) - 8);
+    ImGui::GetWindowDrawList()->AddLine({corner.x, corner.y + context.px(kTopBar) - 1},
+                                        {corner.x + ImGui::GetWindowWidth(), corner.y + context.px(kTopBar) - 1}, colors.line);
 }
 
 }  // namespace attn::app

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/panels/kit/labels.hpp"
@@ -58,6 +59,20 @@ std::int64_t default_index(const Dim& dim, const AxisSelection& selection, const
     return std::min(selection.on(other).value_or(0), dim.size - 1);
 }
 
+TrailPlace place_of_view(const ViewState& view) { return {view.stage, view.head, view.batch, view.locked}; }
+
+/// What lay ahead on the trail is given up; a new way begins where something else has been looked at meanwhile.
+void add_to_trail(Trail& trail, const TrailPlace& from, const TrailPlace& to) {
+    if (from == to) return;
+    constexpr std::size_t kMost = 64;
+    const bool goes_on = trail.at < trail.places.size() && trail.places[trail.at] == from;
+    if (goes_on) trail.places.resize(trail.at + 1);
+    else trail.places = {from};
+    trail.places.push_back(to);
+    if (trail.places.size() > kMost) trail.places.erase(trail.places.begin());
+    trail.at = trail.places.size() - 1;
+}
+
 }  // namespace
 
 std::int64_t batch_size(const Structure& structure) { return structure.tokens.size(); }
@@ -70,6 +85,9 @@ void keep_view_valid(ViewState& view, const Structure& structure) {
 }
 
 void keep_selection_in_text(ViewState& view, const Structure& structure) {
+    // While a text is typed, the last word stays chosen if it was: what the model says next depends on it.
+    const std::int64_t length = structure.tokens.length, before = std::exchange(view.text_row.length, length);
+    if (view.text_row.edit.editing && before > 0 && view.locked.on(Axis::T) == before - 1) view.locked.set(Axis::T, length - 1);
     if (structure.plan->find(view.stage) == nullptr) return;
     for (const Dim& dim : structure.shape_of(view.stage)) {
         if (dim.axis != Axis::T && dim.axis != Axis::S) continue;
@@ -150,9 +168,23 @@ std::string head_name(const Structure& structure, const CellRef& cell) {
     return "";
 }
 
+void walk_trail(ViewState& view, const Structure& structure, int direction) {
+    Trail& trail = view.trail;
+    const bool can = direction < 0 ? trail.at > 0 : trail.at + 1 < trail.places.size();
+    if (!can) return;
+    const TrailPlace& place = trail.places[direction < 0 ? --trail.at : ++trail.at];
+    if (structure.plan->find(place.stage) == nullptr) return;
+    view.stage = place.stage;
+    view.head = place.head;
+    view.batch = std::min(place.batch, batch_size(structure) - 1);
+    view.locked = place.cell;
+    view.view = View::Step;
+}
+
 void go_to_cell(ViewState& view, const Structure& structure, const CellRef& cell) {
     if (!cell.parameter.empty()) return;
     if (structure.plan->find(cell.stage) == nullptr) return;
+    const TrailPlace from = place_of_view(view);
     view.stage = cell.stage;
     const Shape shape = structure.shape_of(cell.stage);
     for (int a = 0; a < shape.rank(); ++a) {
@@ -162,6 +194,7 @@ void go_to_cell(ViewState& view, const Structure& structure, const CellRef& cell
     }
     select_axes(view.locked, shape, cell);
     view.hovered.clear();
+    add_to_trail(view.trail, from, place_of_view(view));
 }
 
 }  // namespace attn::app

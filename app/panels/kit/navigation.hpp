@@ -12,7 +12,8 @@ namespace attn::app {
 /// Adjusts stage, layer, head and sequence of the view to what exists in the trace, keeping as much as possible.
 void keep_view_valid(ViewState& view, const Structure& structure);
 
-/// Moves a query or key selected beyond the end of the shown stage's text to its last token.
+/// Moves a query or key selected beyond the end of the shown stage's text to its last token, and with the end of a text that is typed the
+/// query that was its last token.
 void keep_selection_in_text(ViewState& view, const Structure& structure);
 
 /// Moves to the next (+1) or previous (-1) stage in computation order. Returns false at the ends.
@@ -43,7 +44,11 @@ std::optional<CellRef> selected_cell(const ViewState& view, const Structure& str
 /// Layer and head of a cell, "L5 H3" or "cross L0 H1"; "" for stages without heads.
 std::string head_name(const Structure& structure, const CellRef& cell);
 
-/// Selects a cell of a recorded stage: stage, head, sequence and indices. Parameter cells cannot be selected.
+/// Goes back along the trail of cells that were followed (-1), or forth again (+1). Stays at its ends.
+void walk_trail(ViewState& view, const Structure& structure, int direction);
+
+/// Selects a cell of a recorded stage: stage, head, sequence and indices. Parameter cells cannot be selected. The way there is a step of
+/// the trail.
 void go_to_cell(ViewState& view, const Structure& structure, const CellRef& cell);
 
 }  // namespace attn::app

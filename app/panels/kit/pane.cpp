@@ -59,6 +59,12 @@ void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, 
     ImGui::EndChild();
 }
 
+void toggle_map(PanelContext& context) {
+    PaneState& panes = context.view.panes;
+    panes.map = !opens_map(panes, ImGui::GetIO().DisplaySize.y / context.theme.scale);
+    panes.strip = true;
+}
+
 void toggle_left_pane(PanelContext& context) {
     PaneState& panes = context.view.panes;
     if (!folds_left(logical_width(context)) || !panes.left) panes.left = !panes.left;

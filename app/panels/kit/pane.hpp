@@ -19,6 +19,13 @@ void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, 
 inline bool folds_left(float window_width) { return window_width < 1180; }
 inline bool folds_right(float window_width) { return window_width < 1100; }
 
+/// Whether the window is so low that headings close up and the strip has names only.
+inline bool is_low_window(const PanelContext& context) { return ImGui::GetIO().DisplaySize.y < context.px(800); }
+
+/// Whether the map of the model is open above the stages in a window of this logical height.
+inline bool opens_map(const PaneState& panes, float window_height) { return panes.map.value_or(window_height >= 1100); }
+void toggle_map(PanelContext& context);
+
 /// Shows or hides a side pane; if it is collapsed, opens or closes it over the picture.
 void toggle_left_pane(PanelContext& context);
 void toggle_right_pane(PanelContext& context);

@@ -37,4 +37,20 @@ private:
     ScrolledLook look_;
 };
 
+/// Draws with `draw(context)` what scrolls over this height. Its scrollbar goes into the pane's margin, so that the contents keep their
+/// width.
+template <class Context>
+void draw_scrolled_column(Context& context, const char* id, float height, void (*draw)(Context&)) {
+    ImGuiStorage& memory = *ImGui::GetStateStorage();
+    const ImGuiID scrolls = ImGui::GetID(id);
+    const float width = ImGui::GetContentRegionAvail().x + (memory.GetBool(scrolls) ? ImGui::GetStyle().ScrollbarSize : 0);
+    bool has_bar = false;
+    {
+        const Scrolled scrolled(context.ui(), id, {width, height}, {.padded = false});
+        draw(context);
+        has_bar = ImGui::GetScrollMaxY() > 0;
+    }
+    memory.SetBool(scrolls, has_bar);
+}
+
 }  // namespace attn::app

@@ -4,13 +4,14 @@
 
 namespace attn::app {
 
-bool open_section(PanelContext& context, const char* name, const char* title, const std::string& value, std::string_view about) {
+bool open_section(PanelContext& context, const char* name, const char* title, const std::string& value, std::string_view about,
+                  bool below) {
     auto& folded = context.view.settings.folded;
     const bool open = folded.find(name) == folded.end();
     const std::string label = std::string(title) + "##" + name;
     std::string tooltip = open ? "Click to fold this part." : "Click to open this part.";
     if (!about.empty()) tooltip += " " + std::string(about);
-    if (fold_heading(context.ui(), label.c_str(), open, value, {.tooltip = tooltip})) {
+    if (fold_heading(context.ui(), label.c_str(), open, value, {.tooltip = tooltip}, below)) {
         if (open) folded.insert(name);
         else folded.erase(name);
     }
@@ -20,7 +21,7 @@ bool open_section(PanelContext& context, const char* name, const char* title, co
 }
 
 void open_settings_section(ViewState& view, const char* name) {
-    view.panes.left = view.panes.left_open = true;
+    view.panes.left_open = true;
     view.panes.only_centre = false;
     view.panes.reveal = name;
     view.settings.search.text.clear();

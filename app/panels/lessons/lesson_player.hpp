@@ -40,7 +40,9 @@ void keep_up_with_lesson(PanelContext& context);
 float lesson_strip_height(const PanelContext& context, float width);
 /// Draws the strip: title, caption, progress and buttons.
 void draw_lesson_strip(PanelContext& context);
-/// Draws the lessons menu of the top bar.
-void draw_lesson_menu(PanelContext& context, ImVec2 at);
+/// Draws the button of the lessons' menu at the cursor.
+void draw_lesson_menu(PanelContext& context);
+/// Draws its items inside an open menu.
+void draw_lesson_items(PanelContext& context);
 
 }  // namespace attn::app

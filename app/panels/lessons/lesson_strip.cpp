@@ -163,12 +163,15 @@ void draw_lesson_strip(PanelContext& context) {
     draw_buttons(context, {corner.x + size.x - context.px(kPaddingX + kButtonsWidth), at.y});
 }
 
-void draw_lesson_menu(PanelContext& context, ImVec2 at) {
+void draw_lesson_menu(PanelContext& context) {
+    if (!begin_menu_button(context.ui(), "##lessons", "Lessons", 92, {.tooltip = "Short lessons to go through step by step."})) return;
+    draw_lesson_items(context);
+    end_menu_button();
+}
+
+void draw_lesson_items(PanelContext& context) {
     const Ui ui = context.ui();
-    ImGui::SetCursorScreenPos(at);
     const LessonView& state = context.view.lesson;
-    if (!begin_menu_button(ui, "##lessons", "Lessons", 92, {.tooltip = "Short lessons to go through step by step."})) return;
-    bool closing = false;
     for (const auto& lesson : lessons()) {
         const auto left = state.left_at.find(lesson->name);
         const std::string place = left == state.left_at.end()
@@ -177,9 +180,7 @@ void draw_lesson_menu(PanelContext& context, ImVec2 at) {
         const bool is_open = state.open() && state.lesson->name == lesson->name;
         if (menu_item(ui, lesson->title, is_open, lesson->summary, place)) open_lesson(context.view, context.document, lesson);
     }
-    if (state.open()) closing = menu_item(ui, "Leave the lesson", false, "Restores what you had before.", "Esc");
-    end_menu_button();
-    if (closing) close_lesson(context);
+    if (state.open() && menu_item(ui, "Leave the lesson", false, "Restores what you had before.", "Esc")) close_lesson(context);
 }
 
 }  // namespace attn::app

@@ -10,6 +10,7 @@ namespace {
 constexpr float kRowLabels = 62, kColumnLabels = 20, kGap = 34, kBar = 168, kNarrowBar = 84, kBarGap = 26, kTitle = 22, kAxisTitle = 20,
                 kSlantedLabels = 42, kWideColumn = 44;
 constexpr float kFormula = 40, kLowArea = 380;
+constexpr float kLeastColumn = 180, kMostColumn = 300, kMostOperand = 224, kTextRoom = 110;
 constexpr float kMostCell = 64, kStrip = 14, kStripGap = 5, kSums = 46, kTextGap = 16;
 
 float px(float logical, float scale) { return std::floor(logical * scale); }
@@ -29,7 +30,7 @@ float whole(float cell) { return cell >= 4 ? std::floor(cell) : cell; }
 
 /// Centres the equation in the free space.
 void put_in_the_middle(const Box& area, EquationLayout& layout, bool with_text) {
-    const float shift = std::floor((area.max.x - layout.bar.max.x) / 2);
+    const float shift = std::floor((area.max.x - std::max(layout.bar.max.x, layout.result.max.x)) / 2);
     if (shift < 4) return;
     const auto move = [shift](Box& box) {
         box.min.x += shift;
@@ -63,13 +64,12 @@ void lay_out_product(const Equation& equation, const Box& area, float scale, Equ
     const Matrix& left = equation.operands[0];
     const bool has_bias = equation.operands.size() > 2;
     const float labels = layout.row_labels, gap = px(kGap, scale);
-    const float bar = bar_width(area, scale) + px(kBarGap, scale);
-    const float usable = std::max(area.width() - labels - gap - bar, px(160, scale));
+    const float usable = std::max(area.width() - labels - gap, px(160, scale));
     const float share = std::clamp(count(left.data.cols) / (count(left.data.cols) + count(equation.result.data.cols)), 0.18F, 0.3F);
     const float strip = has_bias ? px(kStrip + kStripGap, scale) : 0;
     const float below_top = strip + layout.column_labels + px(6, scale);
     const float usable_height = area.height() - px(kAxisTitle, scale) - below_top;
-    const float top_share = std::clamp(count(left.data.cols) / (count(left.data.cols) + count(equation.result.data.rows)), 0.16F, 0.27F);
+    const float top_share = std::clamp(count(left.data.cols) / (count(left.data.cols) + count(equation.result.data.rows)), 0.12F, 0.2F);
     const Room size = fit_result(equation.result, {usable * (1 - share), usable_height * (1 - top_share)}, scale);
     const float left_width = std::min(usable * share, count(left.data.cols) * px(kMostCell, scale) * 0.6F);
     const float top_height = std::clamp(std::min(usable_height * top_share, count(left.data.cols) * px(30, scale)), px(28, scale),
@@ -82,8 +82,38 @@ void lay_out_product(const Equation& equation, const Box& area, float scale, Equ
     layout.operands.push_back(box(result_x, area.min.y, size.width, top_height));
     if (has_bias) layout.operands.push_back(box(result_x, area.min.y + top_height + px(kStripGap, scale), size.width, px(kStrip, scale)));
     layout.text = box(area.min.x, area.min.y, labels + left_width, top_height + below_top - px(kTitle + 4, scale));
-    layout.bar = box(layout.result.max.x + px(kBarGap, scale), result_y, bar_width(area, scale), size.height);
+    // In the line of the axis titles, below the left operand.
+    layout.bar_lies = true;
+    layout.bar = box(area.min.x, layout.result.max.y + px(5, scale), labels + left_width, px(14, scale));
     put_in_the_middle(area, layout, true);
+}
+
+/// A step from one map to another of the same size, which differ in little: the result as large as it can be at the right, and beside it a
+/// column with the text, the input in small, and the colour bar.
+bool has_column_beside(const Equation& equation) {
+    return equation.layout == Layout::Rowwise && equation.operands.size() == 1 && is_token_map(equation.result);
+}
+
+void lay_out_beside(const Equation& equation, const Box& area, float scale, EquationLayout& layout) {
+    const float sums = equation.row_sums ? px(kSums + 16, scale) : 0, gap = px(20, scale);
+    const float top = area.min.y + layout.column_labels, bottom = area.max.y - px(kAxisTitle, scale);
+    const float least = std::min(px(kLeastColumn, scale), area.width() / 3);
+    const Room size = fit_result(equation.result, {area.width() - sums - layout.row_labels - gap - least, bottom - top}, scale);
+    // What is left over in width goes to both sides, so that the picture stays together.
+    const float column = std::min(area.width() - sums - layout.row_labels - gap - size.width, px(kMostColumn, scale));
+    const float x = area.min.x + std::floor((area.width() - column - gap - layout.row_labels - size.width - sums) / 2);
+    layout.beside = layout.bar_lies = true;
+    layout.result = box(x + column + gap + layout.row_labels, top, size.width, size.height);
+    if (equation.row_sums) layout.row_sums = box(layout.result.max.x + px(16, scale), top, px(kSums, scale), size.height);
+    layout.bar = box(x, layout.result.max.y - px(16, scale), column, px(16, scale));
+    const float below = layout.bar.min.y - px(14, scale), name = px(kTitle, scale);
+    // At the height of the result's middle and below, as far as the text leaves room.
+    const float side =
+        std::max(std::min({column - px(48, scale), below - top - px(kTextRoom, scale) - name, px(kMostOperand, scale)}), 0.F);
+    const float rows = count(equation.result.data.rows), cols = count(equation.result.data.cols);
+    const float cell = whole(side / std::max(rows, cols));
+    layout.operands.push_back(cell < 1.5F ? Box() : box(x, below - cell * rows, cell * cols, cell * rows));
+    layout.text = box(x, top, column, (cell < 1.5F ? below : layout.operands.front().min.y - name) - top);
 }
 
 /// Lays out matrices in a row with the result's height; widths are proportional to their columns, each at least `least`.
@@ -110,16 +140,12 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     const float top =
         area.min.y + (beside_names ? std::max(above, text_height + px(kTitle, scale)) : text_height + px(kTextGap, scale) + above);
     const Room room{usable * count(equation.result.data.cols) / columns, area.max.y - top - px(kAxisTitle, scale)};
-    Room size = fit_result(equation.result, room, scale);
-    // Row-wise steps show the result as large as possible beside a narrow strip of the input.
-    const bool sliver = rowwise && in_row == 1 && is_token_map(equation.result);
-    if (sliver) size = fit_result(equation.result, {usable - std::min(px(56, scale), usable * 0.3F), room.height}, scale);
+    const Room size = fit_result(equation.result, room, scale);
     const float per_column = size.width / count(equation.result.data.cols);
 
     float x = area.min.x + layout.row_labels;
     for (std::size_t i = 0; i < in_row; ++i) {
-        float width = std::max(operand_share * per_column * count(equation.operands[i].data.cols), px(8, scale));
-        if (sliver) width = std::clamp(usable - size.width, px(8, scale), width);
+        const float width = std::max(operand_share * per_column * count(equation.operands[i].data.cols), px(8, scale));
         layout.operands.push_back(box(x, top, width, size.height));
         x += width + gap;
     }
@@ -199,6 +225,7 @@ EquationLayout lay_out(const Equation& equation, const Box& area, float scale, f
     layout.column_labels = px(column_labels, scale);
     if (equation.layout == Layout::Product) lay_out_product(equation, area, scale, layout);
     else if (equation.rows_differ && is_token_map(equation.result)) lay_out_apart(equation, area, scale, text_height, layout);
+    else if (has_column_beside(equation)) lay_out_beside(equation, area, scale, layout);
     else if (equation.layout == Layout::Difference) lay_out_difference(equation, area, scale, text_height, layout);
     else lay_out_row(equation, area, scale, text_height, layout);
     return layout;

@@ -17,6 +17,8 @@ struct EquationLayout {
     Box result;
     Box row_sums;             ///< empty unless row sums are shown
     Box bar;                  ///< colour bar and statistics
+    bool bar_lies = false;    ///< the bar is a line of text
+    bool beside = false;      ///< the text, the small operand and the bar form a column at the left of the result
     float row_labels = 0;     ///< space for row labels left of the first matrix
     float column_labels = 0;  ///< space for column labels above the result (and above a row of matrices)
 };

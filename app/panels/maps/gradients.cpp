@@ -1,22 +1,16 @@
 #include "app/panels/maps/gradients.hpp"
 
-#include <array>
-
 #include "app/session/values/gradients.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
 
 namespace attn::app {
-namespace {
 
-constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
-
-/// Why gradients are not available, "" if they are.
 std::string_view no_gradients(const PanelContext& context) {
     if (context.view.compare.on()) return "A comparison shows values. End it (key B) to see gradients.";
     return context.structure().config.lm_head ? "" : "Without an output head the model predicts nothing, so there is no loss.";
 }
-
-}  // namespace
 
 bool shows_gradients(const PanelContext& context) {
     return context.wants_gradients() && context.ready() && context.ask(facet::Gradients{});
@@ -36,14 +30,21 @@ void toggle_gradients(PanelContext& context) {
     else context.view.gradients = !context.view.gradients;
 }
 
-float gradient_switch_width(const PanelContext& context) { return segmented_width(context.ui(), kNames); }
-
-void draw_gradient_switch(PanelContext& context, float right, float y) {
-    const float width = gradient_switch_width(context);
-    ImGui::SetCursorScreenPos({right - width, y + context.px(1)});
-    int chosen = context.view.gradients && !context.view.compare.on() ? 1 : 0;
-    const ControlNotes notes{.tooltip = "The numbers themselves, or the gradient of the loss (D).", .disabled = no_gradients(context)};
-    if (segmented(context.ui(), "##gradients", kNames, chosen, width + 1, notes)) context.view.gradients = chosen == 1;
+float draw_gradient_chip(PanelContext& context, float right, float y) {
+    if (!context.wants_gradients()) return 0;
+    const auto& [colors, fonts, scale] = context.theme;
+    constexpr std::string_view kWords = "gradients";
+    const float height = context.px(28), width = text_width(fonts.label, kWords) + context.px(44);
+    const Item item = item_at(context.ui(), "##gradients", {right - width, y + context.px(2)}, {width, height},
+                              {.tooltip = "The maps show gradients of the loss. Click for the numbers themselves (D).", .words = kWords});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(item.min, item.max, item.hovered ? colors.raised : colors.pane, height / 2);
+    list.AddRect(item.min, item.max, colors.chosen, height / 2, 0, context.px(1.5F));
+    draw_text_in(list, fonts.label, {item.min.x + context.px(12), item.min.y}, item.max, {0, 0.5F}, colors.text, kWords);
+    draw_icon(list, Icon::Close, {item.max.x - context.px(15), (item.min.y + item.max.y) / 2}, context.px(9), colors.muted);
+    draw_focus_ring(context.ui(), item, height / 2);
+    if (item.pressed) context.view.gradients = false;
+    return width;
 }
 
 }  // namespace attn::app

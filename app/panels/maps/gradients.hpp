@@ -1,5 +1,8 @@
 #pragma once
-/// The switch between values and loss gradients, common to all views of heatmaps.
+/// Loss gradients instead of values, common to all views of heatmaps.
+
+#include <string>
+#include <string_view>
 
 #include "app/panels/kit/panel_context.hpp"
 
@@ -11,7 +14,9 @@ bool shows_gradients(const PanelContext& context);
 std::string missing_gradients(const PanelContext& context);
 /// Turns the switch by its key, or says why it cannot be turned.
 void toggle_gradients(PanelContext& context);
-/// Draws the switch "values | gradients", right-aligned at `right`; greyed out with a reason if there are none.
-void draw_gradient_switch(PanelContext& context, float right, float y);
-float gradient_switch_width(const PanelContext& context);
+/// Why gradients cannot be switched on, one sentence; "" if they can.
+std::string_view no_gradients(const PanelContext& context);
+/// While they are on, draws a chip that says so and switches them off, right-aligned at `right`; returns its width.
+float draw_gradient_chip(PanelContext& context, float right, float y);
+
 }  // namespace attn::app

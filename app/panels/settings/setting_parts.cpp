@@ -9,6 +9,7 @@
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/head_search.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/texts.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/settings/setting_parts.hpp"
 #include "app/panels/settings/setting_values.hpp"
@@ -24,12 +25,6 @@ namespace {
 
 constexpr double kLeastMemoryMiB = 16;
 
-/// Views of a single stage, as opposed to maps of many heads.
-bool shows_one_stage(View view) {
-    return view == View::Step || view == View::Lines || view == View::Totals || view == View::Lens || view == View::KnockOut ||
-           view == View::Write || view == View::Precision;
-}
-
 /// A row of pills numbered from `first` (layers and heads from 0 as in code, texts from 1), or a drop-down list if they do not fit.
 bool index_row(const PanelContext& context, const char* label, std::int64_t count, std::int64_t& chosen, std::string_view tooltip,
                std::int64_t first = 0, std::string_view disabled = "") {
@@ -42,43 +37,23 @@ bool index_row(const PanelContext& context, const char* label, std::int64_t coun
     return true;
 }
 
-void draw_shown_stage(PanelContext& context) {
-    if (!context.ready()) return;
+void draw_layer_and_head(PanelContext& context) {
     const Structure& structure = context.structure();
     ViewState& view = context.view;
-    const std::int64_t layers = structure.config.layers_of(view.stage.stack);
-    const bool of_one_head = view.view != View::Totals && view.view != View::Lens && view.view != View::Write &&
-                             view.view != View::Precision && !shows_token_path(context);
     std::int64_t layer = std::max(view.stage.layer, 0);
-    if (view.view == View::Totals) {
-        std::int64_t last = std::min(view.totals.up_to.value_or(layers - 1), layers - 1);
-        if (index_row(context, "up to", layers, last, "The last layer included.")) view.totals.up_to = last;
-    }
-    if (of_one_head) {
-        if (index_row(context, "layer", layers, layer, "Up and Down change the layer."))
-            go_to_layer(view, structure, static_cast<int>(layer));
-        const bool of_heads = view.view != View::Step || (context.has_stage(view.stage) && has_heads(structure.shape_of(view.stage)));
-        index_row(context, "head", head_count(structure), view.head, "[ and ] change the head.", 0,
-                  of_heads ? "" : "This stage has no heads: all of them are joined, or it comes before them.");
-    }
-    if (batch_size(structure) > 1)
-        index_row(context, "text", batch_size(structure), view.batch, "The texts shown together, in their order.", 1);
+    if (index_row(context, "layer", structure.config.layers_of(view.stage.stack), layer, "Up and Down change the layer."))
+        go_to_layer(view, structure, static_cast<int>(layer));
+    const bool of_heads = view.view != View::Step || (context.has_stage(view.stage) && has_heads(structure.shape_of(view.stage)));
+    index_row(context, "head", head_count(structure), view.head, "[ and ] change the head.", 0,
+              of_heads ? "" : "This stage has no heads: all of them are joined, or it comes before them.");
 }
 
-void draw_shown_maps(PanelContext& context) {
+void draw_stage_of_heads(PanelContext& context) {
     static constexpr std::array<Stage, 5> kStages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped};
     static constexpr std::array<std::string_view, 5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
     int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads.stage) - kStages.begin());
     if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown for every head."}))
         context.view.heads.stage = kStages[static_cast<std::size_t>(chosen)];
-    if (context.ready() && batch_size(context.structure()) > 1)
-        index_row(context, "text", batch_size(context.structure()), context.view.batch, "The texts shown together.", 1);
-    if (context.ready() && context.view.view == View::Heads) {
-        std::int64_t layer = std::max(context.view.stage.layer, 0);
-        if (index_row(context, "layer", context.structure().config.layers_of(context.view.stage.stack), layer,
-                      "Up and Down change the layer."))
-            go_to_layer(context.view, context.structure(), static_cast<int>(layer));
-    }
 }
 
 /// The scores of the computed layers; for a large model the others are not computed just for this. None before the first trace.
@@ -97,8 +72,16 @@ std::vector<HeadScore> computed_scores(const PanelContext& context) {
 }  // namespace
 
 void draw_shown(PanelContext& context) {
-    if (shows_one_stage(context.view.view)) draw_shown_stage(context);
-    else draw_shown_maps(context);
+    if (!context.ready()) return;
+    ViewState& view = context.view;
+    if (view.view == View::Heads || view.view == View::Grid) draw_stage_of_heads(context);
+    if (view.view == View::Totals) {
+        const std::int64_t layers = context.structure().config.layers_of(view.stage.stack);
+        std::int64_t last = std::min(view.totals.up_to.value_or(layers - 1), layers - 1);
+        if (index_row(context, "up to", layers, last, "The last layer included.")) view.totals.up_to = last;
+    } else if (view.view != View::Grid && !view.panes.strip) {
+        draw_layer_and_head(context);
+    }
 }
 
 void draw_measure(PanelContext& context) {
@@ -124,9 +107,12 @@ void draw_masks(PanelContext& context) {
     if (toggle_row(ui, "Causal", masks.causal, both ? "in the decoder: itself and the past" : "sees itself and the past",
                    {.tooltip = "Key positions after the query are hidden from it."}))
         emit_forward(context, forward, "");
-    if (toggle_row(ui, "Padding", masks.padding, "no token attends to padding",
+    const bool alone = context.document.texts.size() == 1;
+    if (toggle_row(ui, "Padding", masks.padding, alone ? "acts on shorter texts of a batch" : "no token attends to padding",
                    {.tooltip = "Shorter texts are filled up with pad tokens; this hides them as keys."}))
         emit_forward(context, forward, "");
+    if (alone && link(ui, "add a second text", "Shorter texts are filled up with pad tokens: then there is padding to mask."))
+        add_text(context, 0);
 }
 
 void draw_other_masks(PanelContext& context) {
@@ -175,7 +161,7 @@ void draw_softmax(PanelContext& context) {
     const Ui ui = context.ui();
     ForwardSettings forward = context.document.forward;
     float temperature = static_cast<float>(forward.temperature);
-    const Edited heated = slider_row(ui, "temperature", temperature,
+    const Edited heated = slider_row(ui, "softmax temperature", temperature,
                                      {.min = 0.1,
                                       .max = 10,
                                       .log = true,

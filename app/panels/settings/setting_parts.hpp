@@ -5,7 +5,7 @@
 
 namespace attn::app {
 
-/// Layer, head and text; for views of many heads also the stage.
+/// Which maps views of many heads show, or the layers of Totals; where the stages below are hidden, layer and head.
 void draw_shown(PanelContext& context);
 void draw_lines_settings(PanelContext& context);
 /// Head patterns, and how many heads show each.

@@ -1,5 +1,5 @@
 #pragma once
-/// The explanation last shown by the inspector.
+/// What the pane of the chosen cell shows.
 
 #include <cstdint>
 #include <memory>
@@ -10,9 +10,10 @@ namespace attn::app {
 struct Explanation;
 
 struct InspectorState {
-    std::shared_ptr<const Explanation> last;
-    std::uint64_t serial = 0;             ///< serial of the snapshot it belongs to
-    std::optional<double> waits_since{};  ///< when another stage was chosen, while `last` is still of the one before
+    bool all = false;                         ///< the whole list of the arithmetic instead of the largest numbers, and what follows from it
+    std::shared_ptr<const Explanation> last;  ///< the explanation shown last
+    std::uint64_t serial = 0;                 ///< serial of the snapshot it belongs to
+    std::optional<double> waits_since{};      ///< when another stage was chosen, while `last` is still of the one before
 };
 
 }  // namespace attn::app

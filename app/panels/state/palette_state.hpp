@@ -12,6 +12,7 @@ struct PaletteState {
     bool reveal = false;  ///< scroll to the selected line
     std::string query;
     int chosen = 0;                   ///< index in the list
+    bool moved = false;               ///< it was chosen with the arrow keys
     std::vector<std::string> recent;  ///< names of actions, most recent first
 };
 

@@ -28,6 +28,7 @@ struct Predicted {
 };
 
 struct TrainView {
+    bool all_settings = false;  ///< before the first run: every setting instead of the chief ones
     TrainCurves curves;
     PlotView plot;          ///< shared by loss, accuracy, gradient norm and learning rate
     PlotView history_plot;  ///< always shows everything, so that the slider below reaches all steps

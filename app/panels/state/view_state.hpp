@@ -9,7 +9,9 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "app/panels/state/axis_selection.hpp"
 #include "app/panels/state/comparison_state.hpp"
 #include "app/panels/state/drawn_parts.hpp"
 #include "app/panels/state/edit_state.hpp"
@@ -27,6 +29,7 @@
 #include "app/panels/state/precision_state.hpp"
 #include "app/panels/state/reading_state.hpp"
 #include "app/panels/state/token_path_state.hpp"
+#include "app/panels/state/trail.hpp"
 #include "app/panels/state/train_state.hpp"
 #include "app/session/document/look.hpp"
 #include "app/session/document/view.hpp"
@@ -40,31 +43,13 @@
 
 namespace attn::app {
 
-/// A selected index per axis. Shared by all stages, so that the same query row and key column are highlighted everywhere.
-class AxisSelection {
-public:
-    std::optional<std::int64_t> on(Axis axis) const { return index_[static_cast<std::size_t>(axis)]; }
-    void set(Axis axis, std::optional<std::int64_t> index) { index_[static_cast<std::size_t>(axis)] = index; }
-    void clear() { index_ = {}; }
-    bool empty() const {
-        for (const auto& index : index_)
-            if (index) return false;
-        return true;
-    }
-    bool operator==(const AxisSelection&) const = default;
-
-private:
-    std::array<std::optional<std::int64_t>, static_cast<std::size_t>(Axis::N) + 1> index_{};
-};
-
 struct PaneState {
     bool left = true, right = true, strip = true;
-    bool thumbnails = true;                                         ///< show thumbnails of the open block's stages
-    float left_width = 248, right_width = 328, strip_height = 178;  ///< in logical pixels
-    bool only_centre = false;                                       ///< F11: only the picture, for projectors
-    /// In a narrow window, where side panes are collapsed: which one is open over the picture.
-    bool left_open = false, right_open = false;
-    std::string_view reveal{};  ///< section of the settings to scroll to
+    std::optional<bool> map{};                   ///< whether the map of the model is open above the stages; none: if there is room
+    float left_width = 208, right_width = 324;   ///< in logical pixels
+    bool only_centre = false;                    ///< F11: only the picture, for projectors
+    bool left_open = false, right_open = false;  ///< all settings, and the right pane where it is collapsed, are open over the picture
+    std::string_view reveal{};                   ///< section of the settings to scroll to
 };
 
 /// The search in the settings.
@@ -101,12 +86,22 @@ struct ManyHeads {
     std::string sort_by;             ///< "" = by layer and head; otherwise the name of a pattern
 };
 
+/// Where a text with words that are new to the model was first shown: there, the line with the eye says what that means.
+struct NewWordsTold {
+    std::vector<std::string> texts;
+    StageId stage{};
+    std::int64_t head = 0;
+    AxisSelection cell;
+};
+
 struct TextRowState {
     TextEdit edit;          ///< editor of the shown sequence
     std::size_t added = 0;  ///< how many texts there will be once one is added, which is then edited; 0: none
     bool unread = false;    ///< nothing could be computed because of a text, so the editor stays open
     bool source = false;    ///< the row shows the encoder's text
     StageId stage{};        ///< the stage that it last followed
+    NewWordsTold told{};
+    std::int64_t length = 0;  ///< of the shown text in the last frame
 };
 
 /// Where the path of an attention dump is typed.
@@ -127,9 +122,9 @@ struct PaintState {
     std::optional<Stroke> stroke;
 };
 
-/// The stages that the strip and the model map last scrolled to.
+/// The stage that the map of the model last scrolled to.
 struct StripState {
-    std::optional<StageId> stage, block;
+    std::optional<StageId> block;
 };
 
 /// The next-token candidates shown last; they stay, faded, while those of a changed text are computed.
@@ -141,20 +136,14 @@ struct NextWordsState {
 struct ViewState {
     View view = View::Step;
     StageId stage{Stage::Scores, 0};
-    /// Room for the sentence below the picture. It stays when an edit makes the sentence disappear, so that the picture does not move.
-    struct SentenceRoom {
-        View view = View::Step;
-        StageId stage;
-        std::string preset{};
-        float height = 0;
-    } sentence_room{};
     std::optional<Look> opening;  ///< applied once the numbers of the opened document are available
     std::int64_t head = 0;
     std::optional<HeadUnderMouse> head_under_mouse;
     std::int64_t batch = 0;
     std::optional<std::int64_t> next_batch{};  ///< to be shown once it is computed, after a text was added or removed
     AxisSelection locked;                      ///< selected by click; Esc clears it
-    AxisSelection hovered;                     ///< hovered in this frame, collected while panels draw; empty if the mouse is elsewhere
+    Trail trail;
+    AxisSelection hovered;      ///< hovered in this frame, collected while panels draw; empty if the mouse is elsewhere
     AxisSelection hover_shown;  ///< hovered in the previous frame; used for highlighting, so that the drawing order of maps does not matter
     ColorOptions signed_colors;
     ColorOptions probability_colors;
@@ -189,7 +178,7 @@ struct ViewState {
     FileView files;
     PaneState panes;
     SettingsPane settings;
-    bool toured = false;    ///< the tour has been completed
+    bool toured = false;    ///< the tour has been completed, or is not offered any more
     double memory_mib = 0;  ///< memory limit for computed results; 0: a quarter of the machine's memory
     bool dark = true;
     double ui_zoom = 1;   ///< interface scale on top of the display's

@@ -196,8 +196,9 @@ void draw_invitation(PanelContext& context, const Box& box) {
                 .notes = {.tooltip = "Starts a training run with the settings on the left (Space)"}}))
         toggle_training(context);
     y += context.px(60);
-    centred(fonts.label, colors.faint, "Here: the loss of every step, faint; its average and the held-out loss, bold.");
-    centred(fonts.label, colors.faint, "You can return to any step later, with the model as it was then.");
+    centred(fonts.label, colors.faint, "The loss falls here, step by step.");
+    centred(fonts.label, colors.faint, "Beside it the attention maps form, head by head.");
+    centred(fonts.label, colors.faint, "Afterwards a slider brings back any step, with the model as it was then.");
 }
 
 struct SmallPlot {
@@ -261,7 +262,7 @@ void draw_train_loss(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Box box{{at.x, at.y + context.px(kLossHeader)}, {at.x + room.x, at.y + room.y}};
     const auto& runs = train.curves.runs();
-    if (context.training.status->run == 0 && runs.empty()) return draw_invitation(context, {at, box.max});
+    if (is_before_first_run(context)) return draw_invitation(context, {at, box.max});
     draw_loss_header(context);
     std::vector<PlotSeries> series;
     for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -7,6 +7,7 @@
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/pane.hpp"
 #include "app/panels/kit/part_words.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/kit/section.hpp"
 #include "app/panels/kit/train_words.hpp"
 #include "app/panels/settings/mistakes.hpp"
@@ -561,17 +562,33 @@ void draw_scrolled(PanelContext& context) {
     draw_files(context);
 }
 
+/// Before the first run: what most people want to change of it, folded, and where a run comes from that exists already.
+void draw_settings_of_first_run(PanelContext& context) {
+    const Ui ui = context.ui();
+    draw_task(context);
+    draw_optimizer(context);
+    draw_model(context);
+    draw_mistake(context);
+    draw_stop(context);
+    separator(ui);
+    if (link(ui, "Open a run …", "A folder that “train” or the window has written.")) begin_open(context);
+    gap(ui, 4);
+    if (link(ui, "All settings", "Sampling, parts of the model, memory and saving, too.")) context.view.train.all_settings = true;
+    if (const std::string& refused = context.training.status->message; !refused.empty())
+        paragraph(ui, context.theme.fonts.label, context.theme.colors.bad, refused);
+}
+
 }  // namespace
 
 void draw_train_settings(PanelContext& context) {
+    if (is_before_first_run(context) && !context.view.train.all_settings)
+        return draw_scrolled_column(context, "##train_scroll", ImGui::GetContentRegionAvail().y, draw_settings_of_first_run);
     draw_task(context);
-    draw_transport(context);
+    if (!is_before_first_run(context)) draw_transport(context);
     draw_pending(context);
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float foot = progress_height(context, room.x);
-    // The scrollbar goes into the pane's padding, so that all controls have the same width.
-    const float bar = context.px(12);
-    pane(context, "##train_scroll", {at, {at.x + room.x + bar, at.y + room.y - foot}}, PaneLook::Bare, {0, 0}, draw_scrolled);
+    draw_scrolled_column(context, "##train_scroll", room.y - foot, draw_scrolled);
     ImGui::SetCursorScreenPos({at.x, at.y + room.y - foot});
     draw_progress(context);
 }

@@ -68,6 +68,11 @@ TransportWords transport_words(const PanelContext& context) {
     return {};
 }
 
+bool is_before_first_run(const PanelContext& context) {
+    return context.training.status->run == 0 && context.training.status->kept.empty() &&
+           std::all_of(context.training.runs.begin(), context.training.runs.end(), [](const RunCurves& run) { return run.losses.empty(); });
+}
+
 bool pair_is_under_way(const PanelContext& context) {
     const RunStatus& now = *context.training.status;
     return now.paired && (now.phase == TrainingPhase::Running || now.phase == TrainingPhase::Paused);

@@ -15,6 +15,8 @@ struct TransportWords {
     bool runs = false;
 };
 TransportWords transport_words(const PanelContext& context);
+/// Whether this session has no run yet, so that there is nothing to show but what will be.
+bool is_before_first_run(const PanelContext& context);
 /// Starts, pauses or resumes, or starts a new run after the end. A press just after the end, probably meant as Pause, is ignored.
 void toggle_training(PanelContext& context);
 /// The same by key, but shows a hint instead of replacing a finished run.

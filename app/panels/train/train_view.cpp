@@ -100,6 +100,9 @@ void draw_train_view(PanelContext& context) {
     const TrainLayout layout = lay_out(context, {at, {at.x + room.x, at.y + room.y}});
     constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
     const ImVec2 large{22, 14}, small{14, 10};
+    // No empty boxes: they appear with the first step.
+    if (is_before_first_run(context))
+        return pane(context, "##loss", {at, {at.x + room.x, at.y + room.y}}, PaneLook::Card, large, draw_train_loss, kFixed);
     pane(context, "##loss", layout.loss, PaneLook::Card, large, draw_train_loss, kFixed);
     pane(context, "##accuracy", layout.accuracy, PaneLook::Card, small, draw_train_accuracy, kFixed);
     pane(context, "##norm", layout.norm, PaneLook::Card, small, draw_train_gradient_norm, kFixed);

@@ -16,6 +16,7 @@
 #include "app/panels/views/grid_layout.hpp"
 #include "app/panels/views/grid_search.hpp"
 #include "app/panels/views/grid_tiles.hpp"
+#include "app/panels/views/heads_switch.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
@@ -169,8 +170,8 @@ void draw_grid_view(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 top = ImGui::GetCursorScreenPos();
     const float right = top.x + ImGui::GetContentRegionAvail().x;
-    float title_end = right - gradient_switch_width(context) - context.px(14);
-    draw_gradient_switch(context, right, top.y);
+    float title_end = right - draw_heads_pages(context, right, top.y) - context.px(14);
+    title_end -= draw_gradient_chip(context, title_end, top.y);
     const ComputedMaps computed = computed_maps(context, tiles);
     ImGui::SetCursorScreenPos({top.x, top.y + context.px(40)});
     if (tiles.empty()) {

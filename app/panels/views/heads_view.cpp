@@ -152,19 +152,19 @@ void draw_heads_view(PanelContext& context) {
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float switches = gradient_switch_width(context) + heads_switch_width(context) + context.px(28);
+    float switches = draw_heads_pages(context, origin.x + room.x, origin.y) + context.px(14);
+    switches += draw_gradient_chip(context, origin.x + room.x - switches, origin.y) + context.px(14);
     const float detail_x = draw_shown_title(context, id, origin, origin.x + room.x - switches) + context.px(12);
     const std::string detail = fmt::format("{}layer {} · {} · rows are queries, columns are keys · same colours, same numbers",
                                            name_beside_title(id), id.layer, all_heads(head_count(context.structure())));
     const auto [problem, ink] = shown_remark(context, id);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
               elide_parts(fonts.label, detail, origin.x + room.x - switches - detail_x));
-    draw_gradient_switch(context, origin.x + room.x, origin.y);
-    draw_heads_switch(context, origin.x + room.x - gradient_switch_width(context) - context.px(14), origin.y);
     float header = context.px(40);
     if (!problem.empty())
         header += draw_text_wrapped(list, fonts.label, {origin.x, origin.y + header}, room.x, ink, problem) + context.px(10);
-    room.y -= header + draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
+    header += draw_look_at(context, {origin.x, origin.y + header}, room.x);
+    room.y -= header;
     room.x -= context.px(kHeadsBar);
     const Shape shape = context.structure().shape_of(id);
     const std::int64_t heads = shape[1].size;

@@ -9,11 +9,13 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/compare/shown_maps.hpp"
+#include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/kit/figure.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/views/token_piece.hpp"
+#include "app/panels/write/writing_actions.hpp"
 #include "app/session/values/explanation.hpp"
 #include "app/session/values/gradients.hpp"
 #include "app/widgets/controls.hpp"
@@ -22,11 +24,13 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/value_bar.hpp"
+#include "engine/plan/head_of.hpp"
 
 namespace attn::app {
 namespace {
 
-constexpr float kLine = 23;
+constexpr float kLine = 23, kButtonHigh = 34;
+constexpr std::size_t kFew = 5;
 
 /// Formats a number of the arithmetic; whole numbers without decimals.
 std::string number(double value, int decimals = 3) { return format_number(value, {.decimals = value == std::floor(value) ? 0 : decimals}); }
@@ -111,17 +115,54 @@ void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImV
                  term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
 }
 
+/// The largest of the listed terms, in their order.
+std::vector<std::size_t> largest_terms(const std::vector<Term>& terms, const ListedTerms& listed) {
+    std::vector<std::size_t> few = listed.shown;
+    if (few.size() <= kFew + 1) return few;
+    const auto size = [&](std::size_t i) { return terms[i].masked ? -1 : std::abs(terms[i].value); };
+    std::stable_sort(few.begin(), few.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+    few.resize(kFew);
+    std::sort(few.begin(), few.end());
+    return few;
+}
+
+/// "12 others" with what they add up to; a click opens the whole list. Returns whether that is open.
+void draw_others(PanelContext& context, std::size_t count, std::string_view sum) {
+    bool& all = context.view.inspector.all;
+    if (value_row(context.ui(), all ? "the largest only" : fmt::format("{} others", count), all ? "" : sum,
+                  all ? "Shows the largest numbers again." : "Shows the whole list, and what this number is used for."))
+        all = !all;
+}
+
+/// Above the terms of a softmax: what their two numbers are.
+void draw_softmax_heads(const PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at,
+                 {at.x + context.px(width < context.px(300) ? 112 : 152), at.y + context.px(14)}, {1, 0}, colors.faint, "score");
+    draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at, {at.x + width, at.y + context.px(14)}, {1, 0}, colors.faint,
+                 "e^(score − max)");
+    ImGui::Dummy({width, context.px(18)});
+}
+
 void draw_terms(PanelContext& context, const CellRef& cell, const std::vector<Term>& terms, const ListedTerms& listed) {
     if (terms.empty()) return;
     const float width = ImGui::GetContentRegionAvail().x;
     const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const bool all = context.view.inspector.all;
+    const std::vector<std::size_t> shown = all ? listed.shown : largest_terms(terms, listed);
     float y = origin.y;
-    for (const std::size_t i : listed.shown) {
+    for (const std::size_t i : shown) {
         draw_term(context, cell, terms[i], {origin.x, y}, width, listed, static_cast<int>(i));
         y += context.px(kLine);
     }
     ImGui::SetCursorScreenPos({origin.x, y});
-    if (!listed.left_out.empty()) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, listed.left_out);
+    if (all && !listed.left_out.empty()) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, listed.left_out);
+    double sum = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i)
+        if (!terms[i].masked && std::find(shown.begin(), shown.end(), i) == shown.end()) sum += terms[i].value;
+    if (all || shown.size() < terms.size()) draw_others(context, terms.size() - shown.size(), number(sum));
 }
 
 /// Says how the file packs the weight of the largest product, if it packs weights in blocks.
@@ -218,41 +259,89 @@ void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next)
     }
 }
 
-/// The softmax distribution of the selected query.
-void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t query) {
-    const StageId id = weights_of(cell.stage);
+/// Where the selected query looks: the largest weights of its row, what is left for the others, and the sum. Returns false if the row is
+/// not known (yet).
+bool draw_where_it_looks(PanelContext& context, const CellRef& cell, std::int64_t query) {
+    const StageId id = cell.stage.stage == Stage::Dropped ? cell.stage : weights_of(cell.stage);
     const Matrix weights = context.numbers().with_row(context.beside(id, context.view.head), query);
-    if (weights.empty() || query >= weights.data.rows || !weights.data.knows(query, 0)) return;
+    if (weights.empty() || query >= weights.data.rows || !weights.data.knows(query, 0)) return false;
     const auto& [colors, fonts, scale] = context.theme;
-    gap(context.ui(), 14);
-    section_heading(context.ui(), "This row after softmax");
-    constexpr FigureLook kLook{.label = 78};
-    ImDrawList& list = *ImGui::GetWindowDrawList();
+    section_heading(context.ui(), fmt::format("Where “{}” looks", index_label(context, id, Axis::T, query)));
+    constexpr FigureLook kLook{.label = 84, .number = 60};
+    std::vector<std::int64_t> keys;
+    double sum = 0;
+    for (std::int64_t s = 0; s < weights.data.cols; ++s) {
+        if (weights.masked(query, s)) continue;
+        keys.push_back(s);
+        sum += static_cast<double>(weights.at(query, s));
+    }
+    const auto weight = [&](std::int64_t s) { return weights.at(query, s); };
+    std::stable_sort(keys.begin(), keys.end(), [&](std::int64_t a, std::int64_t b) { return weight(a) > weight(b); });
+    const std::size_t shown = context.view.inspector.all ? std::min<std::size_t>(keys.size(), 64)
+                              : keys.size() <= kFew + 1  ? keys.size()
+                                                         : kFew;
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
-    float largest = 0;
-    for (std::int64_t s = 0; s < weights.data.cols; ++s) largest = std::max(largest, weights.masked(query, s) ? 0.F : weights.at(query, s));
-    const std::int64_t shown = std::min<std::int64_t>(weights.data.cols, 64);
+    const double largest = keys.empty() ? 0 : static_cast<double>(weight(keys.front()));
     const std::optional<std::int64_t> chosen = context.view.selection().on(Axis::S);
-    for (std::int64_t s = 0; s < shown; ++s) {
-        const ImVec2 at{origin.x, origin.y + static_cast<float>(s) * line};
-        const bool is_chosen = chosen == s, masked = weights.masked(query, s);
-        const float value = weights.at(query, s);
-        const std::string label = index_label(context, id, Axis::S, s);
-        draw_figure(context, at, width,
-                    {label, is_chosen ? colors.axis(Axis::S) : colors.muted,
-                     masked || largest <= 0 ? std::nan("") : static_cast<double>(value / largest),
-                     is_chosen ? colors.chosen : colors.accent, masked ? "" : number(value)},
+    double rest = sum;
+    for (std::size_t i = 0; i < shown; ++i) {
+        const auto value = static_cast<double>(weight(keys[i]));
+        rest -= value;
+        const bool is_chosen = chosen == keys[i];
+        const std::string label = index_label(context, id, Axis::S, keys[i]);
+        draw_figure(context, {origin.x, origin.y + static_cast<float>(i) * line}, width,
+                    {label, is_chosen ? colors.axis(Axis::S) : colors.muted, largest > 0 ? value / largest : std::nan(""),
+                     is_chosen ? colors.chosen : colors.accent, format_number(value, {.decimals = 4})},
                     kLook);
-        if (!masked) continue;
-        const FigureBar bar = bar_of_figure(context, at, width, kLook);
-        draw_hatching(list, context.theme, bar.min, bar.max);
-        draw_text_in(list, fonts.mono_small, {bar.max.x, at.y}, {at.x + width, at.y + context.px(16)}, {1, 0}, colors.faint, kMasked);
     }
     ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(shown) * line});
-    ImGui::Dummy({width, 1});
-    if (shown < weights.data.cols)
-        paragraph(context.ui(), fonts.label, colors.faint, fmt::format("The first {} of {} keys.", shown, weights.data.cols));
+    if (context.view.inspector.all || shown < keys.size())
+        draw_others(context, keys.size() - shown, format_number(std::max(rest, 0.0), {.decimals = 4}));
+    draw_value_line(context, "sum", format_number(sum, {.decimals = 4}), colors.text, fonts.mono_small);
+    return true;
+}
+
+/// The number of this cell in each of the attention's stages up to the shown one; a click goes there.
+void draw_how_it_came_about(PanelContext& context, const CellRef& cell) {
+    if (!is_attention_map(cell.stage.stage)) return;
+    gap(context.ui(), 12);
+    section_heading(context.ui(), "How it came about");
+    for (const PlanNode& node : context.structure().plan->nodes()) {
+        const StageId& id = node.id;
+        const bool same = id.layer == cell.stage.layer && id.stack == cell.stage.stack && id.attention == cell.stage.attention;
+        if (!same || !is_attention_map(id.stage)) continue;
+        const Matrix map = context.numbers().with_row(context.beside(id, context.view.head), cell.index[2]);
+        if (map.empty() || cell.index[2] >= map.data.rows || !map.data.knows(cell.index[2], 0)) continue;
+        const bool masked = map.masked(cell.index[2], cell.index[3]);
+        const std::string value = masked ? std::string(kMasked) : number(static_cast<double>(map.at(cell.index[2], cell.index[3])), 4);
+        if (value_row(context.ui(), stage_name(id), value, "Click to go there.") && id != cell.stage) {
+            CellRef there = cell;
+            there.stage = id;
+            go_to_cell(context.view, context.structure(), there);
+        }
+        if (id == cell.stage) break;
+    }
+}
+
+/// Changes the number, or shows what happens without its head; at the foot of the pane.
+void draw_cell_buttons(PanelContext& context, const CellRef& cell) {
+    const Ui ui = context.ui();
+    gap(ui, 14);
+    const float room = ImGui::GetContentRegionAvail().x / context.theme.scale;
+    const bool of_head = has_heads(context.structure().shape_of(cell.stage)) && could_write(context);
+    const float width = of_head ? (room - 12) / 2 : room;
+    if (of_head) {
+        if (button(ui, "Leave it out",
+                   {.width = width, .height = kButtonHigh, .notes = {.tooltip = "Knock-out: what the answer is without each head (K)."}}))
+            context.view.view = View::KnockOut;
+        ImGui::SameLine(0, context.px(12));
+    }
+    if (button(ui, "Change this cell",
+               {.width = width,
+                .height = kButtonHigh,
+                .notes = {.tooltip = "Sets it to a number of your own; everything after it is recomputed (Enter)."}}))
+        edit_chosen_cell(context);
 }
 
 /// The likeliest tokens after the explained position.
@@ -320,6 +409,19 @@ void draw_measured(PanelContext& context, const CellRef& cell) {
                   stage_name(cell.stage) + words + ".");
 }
 
+/// The formula, its terms with their column heads, and the steps after them.
+void draw_arithmetic_list(PanelContext& context, const CellRef& cell, const Explanation& explanation) {
+    const Provenance& provenance = explanation.provenance;
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::vector<std::string> lines = lines_of(fonts.mono_small, provenance.formula, ImGui::GetContentRegionAvail().x);
+    paragraph(context.ui(), fonts.mono_small, colors.text, fmt::format("{}", fmt::join(lines, "\n")));
+    gap(context.ui(), 6);
+    if (cell.stage.stage == Stage::Weights || cell.stage.stage == Stage::Probabilities) draw_softmax_heads(context);
+    draw_terms(context, cell, provenance.terms, explanation.listed);
+    draw_packing(context, provenance.terms, explanation.listed.shown);
+    draw_steps(context, provenance);
+}
+
 /// What is known about a piece, and where it goes.
 void draw_piece(PanelContext& context) {
     draw_token_piece(context);
@@ -335,7 +437,6 @@ void draw_piece(PanelContext& context) {
 
 void draw_inspector(PanelContext& context) {
     const Ui ui = context.ui();
-    const bool locked = context.view.hovered.empty() && !context.view.locked.empty();
     if (!context.ready()) return section_heading(ui, "This cell");
     if (context.view.view == View::Step && context.view.stage.stage == Stage::Tokens) return draw_piece(context);
     const Structure& structure = context.structure();
@@ -344,8 +445,7 @@ void draw_inspector(PanelContext& context) {
     const std::shared_ptr<const Explanation> explanation = cell ? explanation_of(context, *cell) : nullptr;
     const bool too_old = explanation != nullptr && waits_long(context, *explanation, *cell);
     const std::string name = cell ? head_name(structure, explanation != nullptr && !too_old ? explanation->cell : *cell) : "";
-    section_heading(ui, fmt::format("{}{}{}{}", locked && cell ? "Selected cell" : "This cell", words_of_side(context),
-                                    name.empty() ? "" : " · ", name));
+    section_heading(ui, fmt::format("This cell{}{}{}", words_of_side(context), name.empty() ? "" : " · ", name));
     if (!cell) {
         draw_nothing_chosen(context);
         return;
@@ -361,18 +461,20 @@ void draw_inspector(PanelContext& context) {
     const std::string gradient = gradient_in_picture(context, *cell);
     draw_title(context, *cell, !gradient.empty() ? gradient : provenance.masked ? kMasked : number(provenance.recorded, 4));
     draw_measured(context, *cell);
-    const std::vector<std::string> lines = lines_of(context.theme.fonts.mono_small, provenance.formula, ImGui::GetContentRegionAvail().x);
-    paragraph(ui, context.theme.fonts.mono_small, context.theme.colors.text, fmt::format("{}", fmt::join(lines, "\n")));
-    gap(ui, 4);
-    paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, provenance.sentence);
-    gap(ui, 8);
-    draw_terms(context, *cell, provenance.terms, explanation->listed);
-    draw_packing(context, provenance.terms, explanation->listed.shown);
-    draw_steps(context, provenance);
-    draw_gradient(context, *cell);
-    draw_where_it_goes(context, explanation->next);
+    paragraph(ui, context.theme.fonts.label, context.theme.colors.muted, provenance.sentence);
+    gap(ui, 10);
+    const bool map = is_attention_map(cell->stage.stage), weights = cell->stage.stage == Stage::Weights;
+    const bool looks = map && draw_where_it_looks(context, *cell, cell->index[2]);
+    if (looks && (context.view.inspector.all || !weights)) gap(ui, 12);
+    // The terms of a softmax are the row that is shown already.
+    if (!looks || !weights || context.view.inspector.all) draw_arithmetic_list(context, *cell, *explanation);
+    draw_how_it_came_about(context, *cell);
+    if (context.view.inspector.all) {
+        draw_gradient(context, *cell);
+        draw_where_it_goes(context, explanation->next);
+    }
     draw_likely_tokens(context, explanation->cell.stage, explanation->likely_next);
-    if (is_attention_map(cell->stage.stage)) draw_softmax_row(context, *cell, cell->index[2]);
+    if (context.view.view == View::Step && !context.picture_alone) draw_cell_buttons(context, *cell);
 }
 
 }  // namespace attn::app

@@ -284,10 +284,10 @@ void draw_lines_view(PanelContext& context) {
     if (!missing.empty()) return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing.words));
     context.view.stage = id;  // the cell pane must refer to the shown lines
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    ImVec2 room = ImGui::GetContentRegionAvail();
-    room.y -= draw_look_at(context, {at.x, at.y + room.y}, room.x);
-    const float chips = draw_chips(context, {at.x, at.y + context.px(kLinesHeader)}, room.x);
-    const float top = at.y + context.px(kLinesHeader) + chips, bottom = at.y + room.y;
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    const float header = context.px(kLinesHeader) + draw_look_at(context, {at.x, at.y + context.px(kLinesHeader)}, room.x);
+    const float chips = draw_chips(context, {at.x, at.y + header}, room.x);
+    const float top = at.y + header + chips, bottom = at.y + room.y;
     const bool strip = !context.view.lines.all_layers && has_room_for_strip(context, id, bottom - top);
     const Box body{{at.x, top}, {at.x + room.x, bottom - (strip ? context.px(kQueryKeyHeight + 10) : 0)}};
     const float least = context.view.lines.all_layers ? draw_all_layers(context, body) : draw_one_layer(context, id, body);

@@ -2,78 +2,94 @@
 
 #include <fmt/format.h>
 
-#include "app/panels/kit/look.hpp"
-#include "app/panels/kit/navigation.hpp"
+#include <algorithm>
+
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/stage_words.hpp"
+#include "app/panels/maps/gradients.hpp"
+#include "app/panels/write/writing_actions.hpp"
+#include "app/session/document/new_words.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/document/weights_origin.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
 namespace {
 
-constexpr float kLowWindow = 680;
-constexpr std::string_view kGoThere = "Click to go there.";
+constexpr float kEyeLine = 26;
 
-/// Goes to the layer, head and cell that the sentence describes.
-void go_there(const PanelContext& context) {
-    const std::optional<Look> look = look_of(context.document);
-    if (!look) return;
-    turn_to(context.view, *look);
-    keep_view_valid(context.view, *context.snapshot.trace);
+/// Whether a hint written for this text is about what is shown: its layer, head and cell. One about a mistake is true of all of them.
+bool is_in_place(const PanelContext& context, const std::optional<Look>& look) {
+    if (context.document.forward.mistaken() || !look || !is_layer_stage(look->stage.stage)) return true;
+    if (look->stage.layer != context.view.stage.layer) return false;
+    if (context.view.view != View::Step) return true;  // which shows all heads
+    return look->stage.stage == context.view.stage.stage && look->head == context.view.head &&
+           std::all_of(look->cell.begin(), look->cell.end(),
+                       [&](const auto& one) { return context.view.locked.on(one.first) == one.second; });
 }
 
-/// The sentence. In its own layer it does not name the layer; in any other it does.
-std::string sentence_of(const PanelContext& context) {
-    const std::string_view sentence = look_at(context.document, context.view.stage);
-    const std::optional<Look> look = look_of(context.document);
-    const bool of_mistake = context.document.forward.mistaken();  // which is made in every layer
-    const bool elsewhere = !of_mistake && look && is_layer_stage(look->stage.stage) && look->stage.layer != context.view.stage.layer;
-    return sentence.empty() || !elsewhere ? std::string(sentence) : fmt::format("Layer {}: {}", look->stage.layer, sentence);
+/// What the chosen row of an attention map says by itself; "" if nothing is chosen or known.
+std::string words_of_row(PanelContext& context) {
+    const StageId& id = context.view.stage;
+    const std::optional<std::int64_t> query = context.view.locked.on(Axis::T);
+    const bool told = id.stage == Stage::Weights || id.stage == Stage::Scores || id.stage == Stage::Masked;
+    if (context.view.view != View::Step || !told || !query || context.view.compare.on() || shows_gradients(context)) return "";
+    const Matrix map = context.numbers().with_row(context.beside(id, context.view.head), *query);
+    if (map.empty() || *query >= map.data.rows || !map.data.knows(*query, 0)) return "";
+    std::int64_t best = -1, open = 0;
+    for (std::int64_t s = 0; s < map.data.cols; ++s) {
+        if (map.masked(*query, s)) continue;
+        ++open;
+        if (best < 0 || map.at(*query, s) > map.at(*query, best)) best = s;
+    }
+    if (best < 0) return "";
+    const std::string q = index_label(context, id, Axis::T, *query), k = index_label(context, id, Axis::S, best);
+    const auto largest = static_cast<double>(map.at(*query, best));
+    if (id.stage == Stage::Masked)
+        return fmt::format("“{}” may look at {} of {} {}s.", q, open, map.data.cols, token_noun(context.snapshot));
+    if (id.stage == Stage::Scores) return fmt::format("“{}” fits “{}” best: {}.", q, k, format_number(largest, {.decimals = 2}));
+    const std::string most = fmt::format("“{}” takes most from “{}”: {}.", q, k, percent_words(largest));
+    if (weights_origin(context.document).learned) return most;
+    return most + " With random weights, such preferences mean nothing.";
 }
 
-/// Whether the sentence, which is gone, was shown in this place.
-bool was_here(const PanelContext& context) {
-    const ViewState::SentenceRoom& room = context.view.sentence_room;
-    return room.view == context.view.view && room.stage == context.view.stage && room.preset == context.document.preset;
+/// What a model can do with words that it has never read, once for each text: until another place is looked at.
+std::string words_of_new_words(PanelContext& context) {
+    if (context.snapshot.state == nullptr || context.outdated) return "";
+    ViewState& view = context.view;
+    NewWordsTold& told = view.text_row.told;
+    const std::vector<std::string>& texts = context.snapshot.state->setup->texts;
+    if (told.texts != texts) told = {texts, view.stage, view.head, view.locked};
+    if (told.stage != view.stage || told.head != view.head || told.cell != view.locked) return "";
+    return new_words_sentence(*context.snapshot.state->setup);
 }
 
 }  // namespace
 
-float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
-    const std::string sentence = sentence_of(context);
+std::string eye_sentence(PanelContext& context) {
+    const std::string_view written = look_at(context.document, context.view.stage);
+    if (!written.empty() && is_in_place(context, look_of(context.document))) return std::string(written);
+    if (std::string of_new_words = words_of_new_words(context); !of_new_words.empty()) return of_new_words;
+    return words_of_row(context);
+}
+
+float draw_look_at(PanelContext& context, ImVec2 at, float width) {
     if (context.view.lesson.open()) return 0;  // lessons have captions instead
-    if (sentence.empty()) {
-        if (!was_here(context)) context.view.sentence_room = {};
-        return context.view.sentence_room.height;
-    }
-    context.view.sentence_room = {};
+    const float height = context.px(kEyeLine);
+    const std::string sentence = eye_sentence(context);
+    if (sentence.empty()) return height;
     const auto& [colors, fonts, scale] = context.theme;
-    const bool leads = look_of(context.document).has_value();
-    if (ImGui::GetIO().DisplaySize.y < context.px(kLowWindow)) {
-        // In a low window, only an icon with a tooltip in the corner.
-        const float side = context.px(20);
-        const Item eye = item_at(context.ui(), "##look_at", {bottom_left.x - context.px(2), bottom_left.y - side}, {side, side},
-                                 {.tooltip = leads ? fmt::format("{} {}", sentence, kGoThere) : sentence});
-        if (eye.pressed) go_there(context);
-        draw_icon(*ImGui::GetWindowDrawList(), Icon::Eye, {eye.min.x + side / 2, eye.min.y + side / 2}, context.px(14), colors.accent);
-        draw_focus_ring(context.ui(), eye, context.px(4));
-        return 0;
-    }
-    const float indent = context.px(26), height = wrapped_height(fonts.label, width - indent, sentence);
-    const ImVec2 at{bottom_left.x, bottom_left.y - height};
+    const float indent = context.px(26);
+    const std::string shown = elide(fonts.label, sentence, width - indent);
+    if (shown != sentence && !context.picture_alone)
+        item_at(context.ui(), "##look_at", at, {width, height - context.px(6)}, {.tooltip = sentence, .keyboard = false});
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    bool hovered = false;
-    if (leads && !context.picture_alone) {
-        const Item line = item_at(context.ui(), "##look_at", at, {width, height}, {.tooltip = kGoThere});
-        draw_focus_ring(context.ui(), line, context.px(4));
-        hovered = line.hovered;
-        if (line.pressed) go_there(context);
-    }
     draw_icon(list, Icon::Eye, {at.x + context.px(8), at.y + context.px(8)}, context.px(14), colors.accent);
-    draw_text_wrapped(list, fonts.label, {at.x + indent, at.y}, width - indent, hovered ? colors.text : colors.muted, sentence);
-    context.view.sentence_room = {context.view.view, context.view.stage, context.document.preset, height + context.px(10)};
-    return context.view.sentence_room.height;
+    draw_text(list, fonts.label, {at.x + indent, at.y}, colors.muted, shown);
+    return height;
 }
 
 }  // namespace attn::app

@@ -1,11 +1,17 @@
 #pragma once
 /// The line, marked with an eye, that says what is worth looking at.
 
+#include <string>
+
 #include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 
-/// Draws the line at the bottom of the pane; returns its height, 0 if there is nothing to say.
-float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width);
+/// What was written for this text if it is about what is shown, or else what its new words mean, or what the chosen row of an attention map
+/// says; "" for nothing.
+std::string eye_sentence(PanelContext& context);
+/// Draws the line from `at` on, in at most this width. Returns its height, which is kept free if there is nothing to say, so that the
+/// picture below does not move; in a lesson, which has captions instead, there is no line.
+float draw_look_at(PanelContext& context, ImVec2 at, float width);
 
 }  // namespace attn::app

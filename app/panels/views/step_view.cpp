@@ -14,13 +14,14 @@
 #include "app/panels/kit/help_pages.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/pane.hpp"
 #include "app/panels/kit/stage_words.hpp"
+#include "app/panels/kit/stations.hpp"
 #include "app/panels/maps/equation.hpp"
 #include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/views/heads_switch.hpp"
 #include "app/panels/views/look_at_line.hpp"
-#include "app/panels/views/text_cards.hpp"
+#include "app/panels/views/stage_walk.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/views/token_table.hpp"
 #include "app/widgets/controls.hpp"
@@ -36,7 +37,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kStepHeader = 44, kRoomForSentence = 470;
+constexpr float kStepHeader = 40, kLowHeader = 32, kRoomForSentence = 470, kArrow = 34;
 
 /// Replaces all values with loss gradients; matrices without gradients (one-hot rows) stay.
 void show_gradients(PanelContext& context, Equation& equation, StageText& text) {
@@ -55,23 +56,29 @@ void show_gradients(PanelContext& context, Equation& equation, StageText& text) 
                                 format_number(of.loss, {.decimals = 4}), of.counted);
 }
 
-void draw_play_buttons(PanelContext& context, float right, float y) {
-    const Ui ui = context.ui();
-    ViewState& view = context.view;
+/// "step 10 of 15" and the buttons to its neighbours, right-aligned at `right`; returns where it begins.
+float draw_steps(PanelContext& context, float right, float y, const std::vector<Station>& stations) {
+    if (context.picture_alone) return right;
+    const auto& [colors, fonts, scale] = context.theme;
     float x = right;
     const auto put = [&](const char* label, Icon icon, std::string_view tooltip) {
-        x -= context.px(36);
+        x -= context.px(kArrow);
         ImGui::SetCursorScreenPos({x, y});
-        return button(ui, label, {.width = 32, .icon = icon, .notes = {.tooltip = tooltip}});
+        x -= context.px(4);
+        return button(context.ui(), label, {.width = kArrow, .icon = icon, .notes = {.tooltip = tooltip}});
     };
-    if (put("##next", Icon::Next, "Next stage (Right)")) walk_stages(context, +1);
-    if (put("##play", view.playing ? Icon::Pause : Icon::Play, view.playing ? "Pause (Space)" : "Play the stages (Space)")) {
-        view.playing = !view.playing;
-        view.next_step_at = context.now;
-    }
-    if (put("##previous", Icon::Previous, "Previous stage (Left)")) walk_stages(context, -1);
-    draw_gradient_switch(context, x - context.px(14), y);
-    draw_heads_switch(context, x - context.px(28) - gradient_switch_width(context), y);
+    if (put("##next", Icon::Next, "Next stage (Right)")) walk_stations(context, +1);
+    if (put("##previous", Icon::Previous, "Previous stage (Left)")) walk_stations(context, -1);
+    const std::size_t at = station_with(stations, context.view.stage);
+    const Station& station = stations[at];
+    std::string words = fmt::format("step {} of {}", at + 1, stations.size());
+    if (station.stages.size() > 1)
+        words = fmt::format("{} · ‹ {} of {} ›", words,
+                            std::find(station.stages.begin(), station.stages.end(), context.view.stage) - station.stages.begin() + 1,
+                            station.stages.size());
+    x -= text_width(fonts.label, words) + context.px(6);
+    draw_text(*ImGui::GetWindowDrawList(), fonts.label, {x, y + context.px(8)}, colors.muted, words);
+    return x - context.px(14);
 }
 
 /// Draws the shape with a tooltip that explains its letters; a click opens the glossary.
@@ -93,8 +100,9 @@ void draw_header(PanelContext& context, const StageText& text) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
-    const float switches = gradient_switch_width(context) + (has_heads_switch(context) ? heads_switch_width(context) + context.px(14) : 0);
-    const float end = at.x + width - context.px(3 * 36 + 28) - switches;
+    const std::vector<Station> stations = stations_of(*context.structure().plan, id, true);
+    const float steps = draw_steps(context, at.x + width, at.y, stations);
+    const float end = steps - draw_gradient_chip(context, steps, at.y) - context.px(8);
     const bool there = context.missing(id).empty();
     const ComparedSide in_place = side_in_place(context);
     const Structure& structure = in_place.empty() ? context.structure() : in_place.of.structure();
@@ -126,7 +134,6 @@ void draw_header(PanelContext& context, const StageText& text) {
     x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);
     const float room = end - x;
     if (there) draw_explained_shape(context, {x, at.y + context.px(9)}, room, shape);
-    draw_play_buttons(context, at.x + width, at.y);
 }
 
 void draw_text_block(const PanelContext& context, const Box& box, const StageText& text) {
@@ -249,25 +256,31 @@ void draw_difference(PanelContext& context, const Equation& equation, const Equa
     draw_part(context, equation.result, layout.result, MatrixRole::Result, true, labels, true, false, layout.column_labels);
 }
 
+/// The result together with the labels of its rows.
+Box with_labels(const Box& result, const EquationLayout& layout) { return {{result.min.x - layout.row_labels, result.min.y}, result.max}; }
+
 void draw_row(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels, bool comparing) {
     const bool rowwise = equation.layout == Layout::Rowwise;
     const std::size_t in_row = rowwise ? 1 : equation.operands.size();
     for (std::size_t i = 0; i < equation.operands.size(); ++i) {
         const bool strip = i >= in_row;
-        draw_part(context, equation.operands[i], layout.operands[i], strip ? MatrixRole::Strip : MatrixRole::Input, i == 0,
-                  !strip && !rowwise && labels, comparing, false, layout.column_labels);
+        if (layout.beside && layout.operands[i].width() < 2) continue;
+        draw_part(context, equation.operands[i], layout.operands[i], strip ? MatrixRole::Strip : MatrixRole::Input,
+                  i == 0 && !layout.beside, !strip && !rowwise && labels, comparing, false, layout.column_labels);
         if (strip) continue;
         const Box& next = i + 1 < in_row ? layout.operands[i + 1] : layout.result;
         const bool last = i + 1 == in_row;
-        if (rowwise) draw_arrow(context, layout.operands[i], next, equation.op, equation.backward);
+        if (rowwise)
+            draw_arrow(context, layout.operands[i], layout.beside ? with_labels(next, layout) : next, equation.op, equation.backward);
         else if (equation.backward && last) draw_arrow(context, layout.operands[i], next, "", true);
         else if (equation.backward) continue;
         else if (!equation.op.empty()) draw_operator(context, layout.operands[i], next, last ? "=" : equation.op);
     }
     Matrix result = equation.result;
     if (equation.operands.size() > in_row) result.symbol.clear();  // strips take its place
-    draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty() || equation.rows_differ, labels, comparing,
-              false, layout.column_labels);
+    if (layout.beside) result.symbol.clear();                      // the heading names it
+    draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty() || equation.rows_differ || layout.beside,
+              labels, comparing, false, layout.column_labels);
 }
 
 /// Draws the sums of visible rows beside the result: 1 for a softmax, anything after dropout.
@@ -370,6 +383,10 @@ Picture picture_of(PanelContext& context) {
     const StageId& id = context.view.stage;
     Picture picture{equation_of(context.numbers(), context.shown(), id, context.view.batch, context.view.head),
                     text_of(context.structure(), id, token_noun(context.snapshot))};
+    // The stage that a station is named after has its heading; the others of the station keep their own.
+    const std::vector<Station> stations = stations_of(*context.structure().plan, id, true);
+    if (const Station& station = stations[station_with(stations, id)]; station.opens == id)
+        picture.text.title = station_heading(station, token_noun(context.snapshot));
     if (id.stage == Stage::Tokens) {
         if (has_token_path(context)) picture.text.title = "From text to pieces";
         return picture;
@@ -391,7 +408,8 @@ void draw_picture(PanelContext& context, const Picture& picture, const Box& area
     else if (equation.layout == Layout::Difference) draw_difference(context, equation, layout, labels);
     else draw_row(context, equation, layout, labels, picture.comparing);
     if (equation.row_sums) draw_row_sums(context, equation, layout.row_sums);
-    draw_color_scale(context, equation.result, layout.bar, picture.comparing);
+    if (layout.bar_lies) draw_color_line(context, equation.result, layout.bar.min, 0);
+    else draw_color_scale(context, equation.result, layout.bar, picture.comparing);
 }
 
 /// Draws a remark above the picture; returns its height.
@@ -411,7 +429,8 @@ void draw_step_view(PanelContext& context) {
     const ImVec2 room = ImGui::GetContentRegionAvail();
     Picture picture = picture_of(context);
     // In a low window the explanation is dropped in favour of the picture.
-    if (room.y < context.px(kRoomForSentence) && picture.equation.layout != Layout::Product && context.view.stage.stage != Stage::Tokens)
+    if (room.y < context.px(kRoomForSentence) && picture.equation.layout != Layout::Product && context.view.stage.stage != Stage::Tokens &&
+        !is_attention_map(context.view.stage.stage))
         picture.text.sentence.clear();
     draw_header(context, picture.text);
     if (const Reason missing = context.missing(context.view.stage); !missing.empty()) {
@@ -419,8 +438,9 @@ void draw_step_view(PanelContext& context) {
         return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing.words));
     }
     // While a mask is painted the picture stays in place. Otherwise the first painted cell would remove the line below and add the sums.
-    const float foot = context.view.paint.on ? 0 : draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
-    Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
+    const float header = context.px(is_low_window(context) ? kLowHeader : kStepHeader);
+    Box area{{origin.x, origin.y + header}, {origin.x + room.x, origin.y + room.y}};
+    if (!context.view.paint.on) area.min.y += draw_look_at(context, area.min, room.x);
     area.min.y += draw_remark(context, area, picture.problem.words, problem_color(context, picture.problem));
     area.min.y += draw_remark(context, area, picture.remark, context.theme.colors.muted);
     if (context.view.paint.on && is_attention_map(context.view.stage.stage))

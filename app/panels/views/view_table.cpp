@@ -15,9 +15,12 @@ namespace {
 
 void draw_arithmetic(PanelContext& context) { draw_side_in_place(context, draw_inspector); }
 
+/// The statistics stand below the whole list of the arithmetic, and in a wide window always.
 void draw_arithmetic_and_statistics(PanelContext& context) {
+    constexpr float kWide = 2560;
     draw_arithmetic(context);
-    draw_side_in_place(context, draw_histogram_section);
+    if (context.view.inspector.all || ImGui::GetIO().DisplaySize.x >= context.px(kWide))
+        draw_side_in_place(context, draw_histogram_section);
 }
 
 void draw_totals_side(PanelContext& context) { draw_side_in_place(context, draw_totals_cell); }

@@ -183,7 +183,7 @@ void draw_sampler_settings(PanelContext& context) {
         if (edited) emit_sampling(context, sampling, control);
         close_gesture(context, edited);
     };
-    finish(slider_row(ui, "temperature##sampler", sampling.temperature,
+    finish(slider_row(ui, "sampling temperature##sampler", sampling.temperature,
                       {.min = 0,
                        .max = 2,
                        .step = 0.05,

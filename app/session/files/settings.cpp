@@ -43,11 +43,10 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("left_pane", settings.left_pane);
     object.read("right_pane", settings.right_pane);
     object.read("strip", settings.strip);
-    object.read("thumbnails", settings.thumbnails);
+    if (object.has("map")) object.read("map", settings.map.emplace());
     object.read("morphing", settings.morphing);
     object.read("left_width", settings.left_width, 50, 4000);
     object.read("right_width", settings.right_width, 50, 4000);
-    object.read("strip_height", settings.strip_height, 20, 4000);
     object.read("window_placed", settings.window_placed);
     object.read("window_x", settings.window_x, -kMaxPosition, kMaxPosition);
     object.read("window_y", settings.window_y, -kMaxPosition, kMaxPosition);
@@ -156,17 +155,15 @@ LoadedSettings load_settings(const std::filesystem::path& path) {
 
 void save_settings(const std::filesystem::path& path, const Settings& settings) {
     make_folder(path.parent_path(), kOwnFolders);
-    const Json json = {
+    Json json = {
         {"dark", settings.dark},
         {"zoom", settings.zoom},
         {"left_pane", settings.left_pane},
         {"right_pane", settings.right_pane},
         {"strip", settings.strip},
-        {"thumbnails", settings.thumbnails},
         {"morphing", settings.morphing},
         {"left_width", settings.left_width},
         {"right_width", settings.right_width},
-        {"strip_height", settings.strip_height},
         {"window_placed", settings.window_placed},
         {"window_x", settings.window_x},
         {"window_y", settings.window_y},
@@ -186,6 +183,7 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"memory_mib", settings.memory_mib},
         {"history_mib", settings.history_mib},
     };
+    if (settings.map) json["map"] = *settings.map;
     write_whole_file(path, json.dump(2, Json::InvalidUtf8::Replace) + "\n");
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,9 @@ struct Settings {
     bool dark = true;
     double zoom = 1;  ///< interface scale on top of the display's, 0.5 to 4
     bool left_pane = true, right_pane = true, strip = true;
-    bool thumbnails = true;  ///< shown under the model map
-    bool morphing = true;    ///< animate the transition between maps of the same shape
-    double left_width = 248, right_width = 328, strip_height = 178;
+    std::optional<bool> map{};  ///< whether the map of the model is open; none: if there is room
+    bool morphing = true;       ///< animate the transition between maps of the same shape
+    double left_width = 208, right_width = 324;
     bool window_placed = false;  ///< false: the system places the window
     std::int32_t window_x = 0, window_y = 0, window_width = 1600, window_height = 1000;
     bool window_maximized = false;
@@ -28,10 +29,11 @@ struct Settings {
     std::vector<std::string> recent_models;        ///< published models, newest first
     std::string models_folder;                     ///< the user's models folder, "" if none is set
     /// Names of the collapsed groups in the settings pane; initially the less common ones.
-    std::vector<std::string> folded_parts{"heads",   "measure",  "masks aside", "tokenizer aside", "other masks",
-                                          "softmax", "edits",    "compare",     "model",           "tokens",
-                                          "parts",   "mistakes", "run parts",   "run sampling",    "run checkpoint"};
-    bool toured = false;                           ///< the tour has been completed
+    std::vector<std::string> folded_parts{"heads",    "measure",   "what if",       "tokenizer aside", "other masks",
+                                          "softmax",  "edits",     "compare",       "model",           "tokens",
+                                          "parts",    "mistakes",  "run optimizer", "run mistake",     "run model",
+                                          "run stop", "run parts", "run sampling",  "run checkpoint"};
+    bool toured = false;                           ///< the tour has been completed, or is not offered any more
     std::map<std::string, std::size_t> lessons{};  ///< by name: the step, from 0, at which a lesson was left unfinished
     double memory_mib = 0;                         ///< memory limit for computed results; 0: a quarter of the machine's memory
     double history_mib = 0;                        ///< memory limit for the kept steps of all training runs; 0: the default

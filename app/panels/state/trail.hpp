@@ -1,0 +1,25 @@
+#pragma once
+/// The places that a number was followed through, and the way forth again.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "app/panels/state/axis_selection.hpp"
+#include "engine/plan/stage.hpp"
+
+namespace attn::app {
+
+struct TrailPlace {
+    StageId stage;
+    std::int64_t head = 0, batch = 0;
+    AxisSelection cell;
+    bool operator==(const TrailPlace&) const = default;
+};
+
+struct Trail {
+    std::vector<TrailPlace> places;  ///< the last one is where the way has led to, or where one went back from
+    std::size_t at = 0;              ///< the shown place, as long as nothing else has been looked at since
+};
+
+}  // namespace attn::app
