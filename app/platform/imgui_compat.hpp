@@ -111,6 +111,7 @@ inline void use_keys(const Keys& keys) {
     for (std::size_t i = 0; i < keys.down.size(); ++i) io.KeysDown[i] = keys.down[i];
     // Ctrl + K must not become a plain K because Ctrl was released before the frame.
     io.KeyCtrl = keys.down[GLFW_KEY_LEFT_CONTROL] || keys.down[GLFW_KEY_RIGHT_CONTROL] || (keys.modifiers & GLFW_MOD_CONTROL) != 0;
+    io.KeyAlt = keys.down[GLFW_KEY_LEFT_ALT] || keys.down[GLFW_KEY_RIGHT_ALT] || (keys.modifiers & GLFW_MOD_ALT) != 0;
     io.KeyShift = keys.down[GLFW_KEY_LEFT_SHIFT] || keys.down[GLFW_KEY_RIGHT_SHIFT] || (keys.modifiers & GLFW_MOD_SHIFT) != 0;
 #endif
     for (const unsigned code : keys.characters) add_character(code);

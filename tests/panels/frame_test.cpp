@@ -515,6 +515,31 @@ TEST_F(FrameTest, TheFirstScreenIsCalm) {
     EXPECT_EQ(find_window("##history"), nullptr) << "no empty box";
 }
 
+/// The pane of the chosen cell: its number in the stages before leads there, with the same cell, and the trail leads back.
+TEST_F(FrameTest, HowANumberCameAboutLeadsToTheStagesBefore) {
+    open_example("stories");
+    turn_to(view, opening_look(find_preset("stories"), 0));
+    frames(3, ui_frame);
+    const StageId weights = view.stage;
+    const AxisSelection cell = view.locked;
+    const auto at = find_item(
+        "##cell", {"scores", "row"},
+        [this](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        },
+        60, 6);
+    ASSERT_TRUE(at);
+    click(at->x, at->y, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.stage, of_same_attention(weights, Stage::Scores));
+    EXPECT_EQ(view.locked.on(Axis::T), cell.on(Axis::T));
+    EXPECT_EQ(view.locked.on(Axis::S), cell.on(Axis::S));
+    with_context([](PanelContext& context) { walk_trail(context.view, context.structure(), -1); });
+    EXPECT_EQ(view.stage, weights);
+    EXPECT_EQ(view.locked, cell);
+}
+
 TEST_F(FrameTest, SurvivesARestlessPerson) {
     open_example("multi-head");
     carry_out = true;

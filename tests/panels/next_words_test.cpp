@@ -90,7 +90,8 @@ TEST_F(NextWordsTest, TheMenuHasTheOthersAndTheTemperature) {
     for (const FocusStop& stop : view.focus.stops()) labels.insert(stop.words);
     EXPECT_TRUE(labels.contains("Write on"));
     EXPECT_TRUE(labels.contains("sampling temperature")) << testing::PrintToString(labels);
-    const std::size_t last = words_.likeliest.size() - 1;
+    const std::size_t last = std::min<std::size_t>(words_.likeliest.size(), 10) - 1;
+    EXPECT_LT(menu->Size.y, 520) << "temperature and button are in sight";
     click(menu->Pos.x + 60, menu->Pos.y + 10 + 31 * static_cast<float>(last) + 10, ui_frame);
     frames(2, ui_frame);
     EXPECT_EQ(session->document().written.ids, std::vector{words_.likeliest[last].id});

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "app/panels/frame/frame_layout.hpp"
 #include "app/panels/kit/emit.hpp"
@@ -22,6 +24,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kCandidate = 104, kNextGap = 8, kMenuButton = 34, kNextLabel = 44, kLineRoom = 18, kListWidth = 300, kListLine = 28;
+constexpr std::size_t kMostListed = 10;
 constexpr std::string_view kNoNext = "every word sees the ones that follow: there is no next one to predict";
 
 /// In the last step of a lesson the learner is asked to change the model's answer, so it must be visible.
@@ -97,17 +100,21 @@ void draw_temperature(PanelContext& context) {
 std::string rest_words(const NextWords& words, const SamplingSettings& sampling) {
     if (words.first_cut != Cut::None)
         return fmt::format("{}: {} can be drawn", cut_name(words.first_cut, sampling), format_count(words.kept));
+    const std::size_t listed = std::min(words.likeliest.size(), kMostListed);
     double named = 0;
-    for (const NextWord& word : words.likeliest) named += word.probability;
-    if (words.others == 0) return "Click one to write it.";
-    return fmt::format("{} for {} others. Click one to write it.", percent_words(std::max(1 - named, 0.0)), format_count(words.others));
+    for (std::size_t i = 0; i < listed; ++i) named += words.likeliest[i].probability;
+    const auto others = words.others + static_cast<std::int64_t>(words.likeliest.size() - listed);
+    if (others == 0) return "Click one to write it.";
+    return fmt::format("{} for {} others. Click one to write it.", percent_words(std::max(1 - named, 0.0)), format_count(others));
 }
 
 /// All candidates in a column, and how the next one is drawn.
 void draw_list(PanelContext& context, const ShownNextWords& shown) {
     ImGui::Dummy({context.px(kListWidth), 0});
-    const double largest = shown.words->likeliest.empty() ? 0 : shown.words->likeliest.front().probability;
-    for (const NextWord& word : shown.words->likeliest) {
+    const std::vector<NextWord>& likeliest = shown.words->likeliest;
+    const double largest = likeliest.empty() ? 0 : likeliest.front().probability;
+    // The Write view lists more.
+    for (const NextWord& word : std::span(likeliest).first(std::min(likeliest.size(), kMostListed))) {
         const ImVec2 at = ImGui::GetCursorScreenPos();
         draw_candidate(context, word, largest, at, {context.px(kListWidth), context.px(kListLine)}, shown.act);
         ImGui::SetCursorScreenPos({at.x, at.y + context.px(kListLine + 3)});
