@@ -1819,13 +1819,13 @@ class Place:
 
     def __init__(self, where):
         self.file = self.function = self.line = None
-        self.row, self.library = 0, False
+        self.row, self.of_library = 0, False
         if where is None:
             return
         if isinstance(where, str):
             self.line = where
             return
-        code, instruction, self.library = where
+        code, instruction, self.of_library = where
         self.file, self.row = code.co_filename, _row(code, instruction)
         self.function = None if code.co_name in ("<module>", "<lambda>") or code.co_name.startswith("<") else code.co_name
         self.line = f"{short_file(self.file)}:{self.row}"
@@ -3203,7 +3203,7 @@ class Description:
                 "source": where.line, "call": attention.number, "calls": attention.calls, "group": attention.group,
                 **({"group_by": attention.group_by} if attention.group else {}),
                 "layer": attention.layer, "kind": attention.kind, "axes": axes, "heads": attention.heads, "repeat": repeat, **chosen,
-                "softmax_over": attention.softmax_over, "scale": attention.scale, "library": where.library, "stages": stages,
+                "softmax_over": attention.softmax_over, "scale": attention.scale, "library": where.of_library, "stages": stages,
                 "facts": facts, "unfollowed": attention.unfollowed}
 
     def layer_result(self, attention, result):
@@ -3377,7 +3377,7 @@ class Description:
 
     def quote(self, place):
         """Remembers the lines around a stage's line."""
-        if place.file is None or place.library:
+        if place.file is None or place.of_library:
             return
         file = self.files.setdefault(short_file(place.file), {"name": place.file, "rows": set()})
         file["rows"].update(range(max(place.row - 4, 1), place.row + 5))

@@ -255,13 +255,6 @@ void show_stage(PanelContext& context, const StageId& id) {
     else view.view = View::Step;
 }
 
-std::uint8_t last_attention(const std::vector<Station>& stations) {
-    std::uint8_t last = kSelfAttention;
-    for (const Station& one : stations)
-        if (one.of_attention()) last = std::max(last, one.attention);
-    return last;
-}
-
 /// In a decoder's layer, which of its two attentions is shown; a click shows the weights of that one.
 void draw_attentions(PanelContext& context, std::uint8_t shown, ImVec2 at) {
     const float width = context.px(150), height = context.px(20);

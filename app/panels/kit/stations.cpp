@@ -4,9 +4,15 @@
 
 #include <algorithm>
 
-#include "app/panels/kit/model_blocks.hpp"
-
 namespace attn::app {
+
+std::uint8_t last_attention(const std::vector<Station>& stations) {
+    std::uint8_t last = kSelfAttention;
+    for (const Station& station : stations)
+        if (station.of_attention()) last = std::max(last, station.attention);
+    return last;
+}
+
 namespace {
 
 StationKind kind_of(Stage stage) {
@@ -85,52 +91,69 @@ void add(std::vector<Station>& stations, StationKind kind, const StageId& id) {
     if (names_station(id.stage)) found->opens = id;
 }
 
-struct Place {
-    std::size_t first = 0, layer = 0, last = 0;  ///< blocks: the first of the stack, the layer, the last of the stack
+/// The nodes [first, end) of a layer, or of what stands before or after a stack's layers. Found from a node of it, so that the work does
+/// not grow with the number of layers.
+struct Run {
+    std::size_t first = 0, end = 0;
+    bool empty() const { return first == end; }
 };
 
-Place place_of(const std::vector<ModelBlock>& blocks, std::size_t at) {
-    Place place{at, at, at};
-    while (place.first > 0 && blocks[place.first - 1].stack == blocks[at].stack) --place.first;
-    while (place.last + 1 < blocks.size() && blocks[place.last + 1].stack == blocks[at].stack) ++place.last;
-    if (blocks[at].kind == BlockKind::Start && at < place.last) place.layer = at + 1;
-    if (blocks[at].kind == BlockKind::End && at > place.first) place.layer = at - 1;
-    return place;
+Run run_with(const std::vector<PlanNode>& nodes, std::size_t at) {
+    const auto belongs = [&](std::size_t i) { return nodes[i].id.layer == nodes[at].id.layer && nodes[i].id.stack == nodes[at].id.stack; };
+    Run run{at, at + 1};
+    while (run.first > 0 && belongs(run.first - 1)) --run.first;
+    while (run.end < nodes.size() && belongs(run.end)) ++run.end;
+    return run;
+}
+
+/// The run before (-1) or after (+1) in the same stack; empty if there is none.
+Run beside(const std::vector<PlanNode>& nodes, const Run& run, int direction) {
+    if (direction < 0 ? run.first == 0 : run.end == nodes.size()) return {};
+    const std::size_t at = direction < 0 ? run.first - 1 : run.end;
+    return nodes[at].id.stack == nodes[run.first].id.stack ? run_with(nodes, at) : Run{};
+}
+
+bool is_layer(const std::vector<PlanNode>& nodes, const Run& run) { return !run.empty() && nodes[run.first].id.layer >= 0; }
+
+/// The layer of a stage; of the first or last layer for a stage before or after the layers.
+Run layer_of(const Plan& plan, const StageId& at) {
+    const auto& nodes = plan.nodes();
+    const PlanNode* const node = plan.find(at);
+    const Run run = run_with(nodes, node == nullptr ? 0 : static_cast<std::size_t>(node - nodes.data()));
+    if (is_layer(nodes, run)) return run;
+    for (const int direction : {-1, +1})
+        if (const Run other = beside(nodes, run, direction); !other.empty()) return other;
+    return run;
 }
 
 /// The attention that a stage is shown with: its own, or for what comes after the attentions the layer's last.
 std::uint8_t attention_shown(const std::vector<Station>& stations, const StageId& at) {
-    std::uint8_t last = kSelfAttention;
-    for (const Station& station : stations)
-        if (station.of_attention()) last = std::max(last, station.attention);
     const StationKind kind = stations[station_with(stations, at)].kind;
     const bool after = kind == StationKind::FeedForward || kind == StationKind::GoesOn || kind == StationKind::Next;
-    return after ? last : at.attention;
+    return after ? last_attention(stations) : at.attention;
 }
 
 }  // namespace
 
 std::vector<Station> stations_of(const Plan& plan, const StageId& at, bool of_one_attention) {
-    const std::vector<ModelBlock> blocks = model_blocks(plan);
-    const Place place = place_of(blocks, block_of(blocks, plan, at));
     const auto& nodes = plan.nodes();
+    const Run layer = layer_of(plan, at), before = beside(nodes, layer, -1), after = beside(nodes, layer, +1);
     std::vector<Station> stations;
-    const ModelBlock& start = blocks[place.first];
-    if (start.kind == BlockKind::Start && place.layer != place.first)
-        for (std::size_t i = start.first; i < start.end; ++i)
-            if (nodes[i].id.stage == Stage::Tokens || place.layer == place.first + 1)
-                add(stations, kind_of(nodes[i].id.stage), nodes[i].id);
-    if (place.layer > place.first && blocks[place.layer - 1].kind == BlockKind::Layer)
-        add(stations, StationKind::ComesIn, nodes[blocks[place.layer - 1].end - 1].id);
-    const ModelBlock& layer = blocks[place.layer];
-    const bool ends_stack = place.layer == place.last || blocks[place.layer + 1].kind == BlockKind::End;
+    if (is_layer(nodes, before)) {
+        if (const PlanNode* tokens = plan.find({Stage::Tokens, -1, nodes[layer.first].id.stack}))
+            add(stations, StationKind::Words, tokens->id);
+        add(stations, StationKind::ComesIn, nodes[before.end - 1].id);
+    } else {
+        for (std::size_t i = before.first; i < before.end; ++i) add(stations, kind_of(nodes[i].id.stage), nodes[i].id);
+    }
+    // After the last layer, what comes out of it is the result, unless nothing follows in its stack.
+    const bool result_follows = !after.empty() && !is_layer(nodes, after);
     for (std::size_t i = layer.first; i < layer.end; ++i) {
-        const bool gives_out = layer.kind == BlockKind::Layer && i + 1 == layer.end && !(ends_stack && place.layer < place.last);
+        const bool gives_out = is_layer(nodes, layer) && i + 1 == layer.end && !result_follows;
         add(stations, gives_out ? StationKind::GoesOn : kind_of(nodes[i].id.stage), nodes[i].id);
     }
-    if (ends_stack)
-        for (std::size_t b = place.layer + 1; b <= place.last; ++b)
-            for (std::size_t i = blocks[b].first; i < blocks[b].end; ++i) add(stations, StationKind::Next, nodes[i].id);
+    if (result_follows)
+        for (std::size_t i = after.first; i < after.end; ++i) add(stations, StationKind::Next, nodes[i].id);
     if (!of_one_attention) return stations;
     const std::uint8_t attention = attention_shown(stations, at);
     std::erase_if(stations, [&](const Station& one) { return one.of_attention() && one.attention != attention; });

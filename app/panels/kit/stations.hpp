@@ -42,6 +42,8 @@ struct Station {
 /// The stations of the layer that `at` belongs to; of the first or last layer for a stage before or after the layers. With those of all
 /// attentions of the layer, or only of the one that `at` belongs to (after the attentions: the last one).
 std::vector<Station> stations_of(const Plan& plan, const StageId& at, bool of_one_attention);
+/// The last attention of a layer with these stations.
+std::uint8_t last_attention(const std::vector<Station>& stations);
 /// The station that has the stage; 0 if none has.
 std::size_t station_with(const std::vector<Station>& stations, const StageId& at);
 /// The station after (+1) or before (-1) the one with this stage, in this layer or the next; none at the ends of the model.
