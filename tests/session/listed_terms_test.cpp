@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <random>
+
 namespace attn::app::test {
 namespace {
 
@@ -52,6 +56,43 @@ TEST(ListedTerms, TheCellsOwnIsAmongThemHoweverSmall) {
     listed = listed_terms(sum);
     EXPECT_EQ(listed.shown.front(), 14U);
     EXPECT_EQ(listed.left_out, "The 16 largest of 30 terms; the sum includes all.");
+}
+
+/// The short list and what it leaves out are all terms, whatever they are.
+TEST(ListedTerms, TheShortListAndTheOthersAreAll) {
+    std::mt19937 random(11);
+    const auto below = [&](int count) { return std::uniform_int_distribution<int>(0, count - 1)(random); };
+    for (int round = 0; round < 500; ++round) {
+        Provenance sum;
+        for (int i = 0, count = below(40); i < count; ++i) sum.terms.push_back(term(below(41) - 20, below(4) == 0));
+        const std::size_t own = sum.terms.size() < 7 ? 0 : static_cast<std::size_t>(below(static_cast<int>(sum.terms.size())));
+        if (!sum.terms.empty()) sum.terms[own].own = true;
+        const ListedTerms listed = listed_terms(sum);
+        const auto is_short = [&](std::size_t i) { return std::find(listed.few.begin(), listed.few.end(), i) != listed.few.end(); };
+        EXPECT_TRUE(std::is_sorted(listed.few.begin(), listed.few.end()));
+        EXPECT_EQ(listed.few.size(), listed.shown.size() <= 6 ? listed.shown.size() : 5);
+        double others = 0, least = HUGE_VAL;
+        for (const std::size_t i : listed.few) {
+            EXPECT_THAT(listed.shown, Contains(i));
+            if (i != own && !sum.terms[i].masked) least = std::min(least, std::abs(sum.terms[i].value));
+        }
+        for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+            if (sum.terms[i].masked || is_short(i)) continue;
+            others += sum.terms[i].value;
+            EXPECT_LE(std::abs(sum.terms[i].value), least) << "what is left out is no larger";
+        }
+        EXPECT_EQ(listed.others, others) << "small whole numbers have exact sums";
+        if (own < sum.terms.size() && std::find(listed.shown.begin(), listed.shown.end(), own) != listed.shown.end()) {
+            EXPECT_TRUE(is_short(own)) << "the cell's own";
+        }
+    }
+}
+
+TEST(ListedTerms, WhatIsNotANumberIsOnTheShortList) {
+    Provenance sum;
+    for (int i = 0; i < 30; ++i) sum.terms.push_back(term(100 + i));
+    sum.terms[3].value = std::nan("");
+    EXPECT_THAT(listed_terms(sum).few, ElementsAre(3, 26, 27, 28, 29));
 }
 
 }  // namespace

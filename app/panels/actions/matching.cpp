@@ -4,18 +4,14 @@
 #include <cctype>
 #include <vector>
 
+#include "engine/tokenizer/letter_case.hpp"
+
 namespace attn::app {
 namespace {
 
 constexpr std::size_t kInsideFrom = 4, kSlipFrom = 5;
 // Ranks of a typed word by where it is found, and of the whole.
 constexpr int kInName = 1, kInOthers = 3, kInside = 6, kSlip = 9, kNotWhole = 1, kPhrase = -40, kName = -60, kBeginsName = -8;
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
 
 /// Letters of other scripts are bytes from 0x80 on.
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80; }
@@ -101,7 +97,8 @@ int slips_between(std::string_view a, std::string_view b) {
 }
 
 std::optional<Match> match(const Action& action, std::string_view query) {
-    const std::string typed = lower(trimmed(query)), name = lower(action.name), group = lower(action.group), others = lower(action.also);
+    const std::string typed = in_lower_case(trimmed(query)), name = in_lower_case(action.name), group = in_lower_case(action.group),
+                      others = in_lower_case(action.also);
     const std::vector<std::string_view> words = split(typed, ' ');
     if (words.empty()) return Match{};
     Match result{0, typed_in_full(name, words)};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 
 #include "app/panels/kit/folder_view.hpp"
@@ -13,6 +12,7 @@
 #include "app/widgets/field_text.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/tokenizer/letter_case.hpp"
 
 namespace attn::app {
 namespace {
@@ -23,11 +23,6 @@ constexpr std::array<const char*, 4> kSources = {
     "GGUF files from llama.cpp, and the models that Ollama has pulled: they are listed here too.",
     "Good ones to start with: openai-community/gpt2, EleutherAI/pythia-70m, HuggingFaceTB/SmolLM2-135M, Qwen/Qwen2.5-0.5B. attnscope "
     "itself downloads nothing."};
-
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
 
 /// The path with the home folder shortened to "~".
 std::string short_path(const std::string& path) {
@@ -110,9 +105,9 @@ void find_models(PanelContext& context) {
     view.path.completions.clear();
     const ModelShelf* shelf = shelf_of(context);
     if (shelf == nullptr) return;
-    const std::string typed = lower(view.path.text);
+    const std::string typed = in_lower_case(view.path.text);
     for (const ModelShelf::Model& model : shelf->models)
-        if (lower(model.name).find(typed) != std::string::npos) view.path.completions.push_back(model.path.string());
+        if (in_lower_case(model.name).find(typed) != std::string::npos) view.path.completions.push_back(model.path.string());
 }
 
 ModelLine model_line(const PanelContext& context, const std::string& path) {

@@ -43,6 +43,8 @@
 
 namespace attn::app {
 
+struct Setup;
+
 struct PaneState {
     bool left = true, right = true, strip = true;
     std::optional<bool> map{};                   ///< whether the map of the model is open above the stages; none: if there is room
@@ -89,6 +91,8 @@ struct ManyHeads {
 /// Where a text with words that are new to the model was first shown: there, the line with the eye says what that means.
 struct NewWordsTold {
     std::vector<std::string> texts;
+    std::weak_ptr<const Setup> setup{};  ///< what the sentence is about
+    std::string sentence{};
     StageId stage{};
     std::int64_t head = 0;
     AxisSelection cell;

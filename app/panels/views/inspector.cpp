@@ -115,17 +115,6 @@ void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImV
                  term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
 }
 
-/// The largest of the listed terms, in their order.
-std::vector<std::size_t> largest_terms(const std::vector<Term>& terms, const ListedTerms& listed) {
-    std::vector<std::size_t> few = listed.shown;
-    if (few.size() <= kFew + 1) return few;
-    const auto size = [&](std::size_t i) { return terms[i].masked ? -1 : std::abs(terms[i].value); };
-    std::stable_sort(few.begin(), few.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
-    few.resize(kFew);
-    std::sort(few.begin(), few.end());
-    return few;
-}
-
 /// "12 others" with what they add up to; a click opens the whole list. Returns whether that is open.
 void draw_others(PanelContext& context, std::size_t count, std::string_view sum) {
     bool& all = context.view.inspector.all;
@@ -151,7 +140,7 @@ void draw_terms(PanelContext& context, const CellRef& cell, const std::vector<Te
     const float width = ImGui::GetContentRegionAvail().x;
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const bool all = context.view.inspector.all;
-    const std::vector<std::size_t> shown = all ? listed.shown : largest_terms(terms, listed);
+    const std::vector<std::size_t>& shown = all ? listed.shown : listed.few;
     float y = origin.y;
     for (const std::size_t i : shown) {
         draw_term(context, cell, terms[i], {origin.x, y}, width, listed, static_cast<int>(i));
@@ -159,10 +148,7 @@ void draw_terms(PanelContext& context, const CellRef& cell, const std::vector<Te
     }
     ImGui::SetCursorScreenPos({origin.x, y});
     if (all && !listed.left_out.empty()) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, listed.left_out);
-    double sum = 0;
-    for (std::size_t i = 0; i < terms.size(); ++i)
-        if (!terms[i].masked && std::find(shown.begin(), shown.end(), i) == shown.end()) sum += terms[i].value;
-    if (all || shown.size() < terms.size()) draw_others(context, terms.size() - shown.size(), number(sum));
+    if (all || shown.size() < terms.size()) draw_others(context, terms.size() - shown.size(), number(listed.others));
 }
 
 /// Says how the file packs the weight of the largest product, if it packs weights in blocks.
@@ -276,10 +262,13 @@ bool draw_where_it_looks(PanelContext& context, const CellRef& cell, std::int64_
         sum += static_cast<double>(weights.at(query, s));
     }
     const auto weight = [&](std::int64_t s) { return weights.at(query, s); };
-    std::stable_sort(keys.begin(), keys.end(), [&](std::int64_t a, std::int64_t b) { return weight(a) > weight(b); });
     const std::size_t shown = context.view.inspector.all ? std::min<std::size_t>(keys.size(), 64)
                               : keys.size() <= kFew + 1  ? keys.size()
                                                          : kFew;
+    // What is not a number comes first: it is what one has to see.
+    const auto place = [&](std::int64_t s) { return std::isnan(weight(s)) ? std::pair(-HUGE_VALF, s) : std::pair(-weight(s), s); };
+    std::partial_sort(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(shown), keys.end(),
+                      [&](std::int64_t a, std::int64_t b) { return place(a) < place(b); });
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
     const double largest = keys.empty() ? 0 : static_cast<double>(weight(keys.front()));

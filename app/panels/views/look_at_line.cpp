@@ -61,10 +61,14 @@ std::string words_of_new_words(PanelContext& context) {
     if (context.snapshot.state == nullptr || context.outdated) return "";
     ViewState& view = context.view;
     NewWordsTold& told = view.text_row.told;
-    const std::vector<std::string>& texts = context.snapshot.state->setup->texts;
-    if (told.texts != texts) told = {texts, view.stage, view.head, view.locked};
+    const std::shared_ptr<const Setup>& setup = context.snapshot.state->setup;
+    if (told.setup.lock() != setup) {
+        if (told.texts != setup->texts) told = {.texts = setup->texts, .stage = view.stage, .head = view.head, .cell = view.locked};
+        told.setup = setup;
+        told.sentence = new_words_sentence(*setup);
+    }
     if (told.stage != view.stage || told.head != view.head || told.cell != view.locked) return "";
-    return new_words_sentence(*context.snapshot.state->setup);
+    return told.sentence;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
 #include "app/widgets/value_bar.hpp"
+#include "engine/tokenizer/letter_case.hpp"
 
 namespace attn::app {
 namespace {
@@ -35,12 +36,6 @@ constexpr std::string_view kWeight = ".weight";
 
 std::string types_of(std::string_view a, std::string_view b) {
     return fmt::format("{} → {}", a.empty() ? "mixed" : a, b.empty() ? "mixed" : b);
-}
-
-std::string in_lower_case(std::string_view text) {
-    std::string lower(text);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return lower;
 }
 
 /// Whether every word of the filter occurs in the name; the "*" of a merged line matches any layer.

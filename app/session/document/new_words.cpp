@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "app/session/states/kept_tokenizer.hpp"
 #include "engine/io/file_error.hpp"
-#include "engine/tensor/error.hpp"
-#include "engine/tokenizer/letter_case.hpp"
 
 namespace attn::app {
 namespace {
@@ -50,25 +47,6 @@ std::string new_words_sentence(const Setup& setup) {
         return has_places({&word, 1});
     });
     return new_words_sentence(words, places);
-}
-
-std::vector<Completion> completions(std::string_view typed, std::span<const std::string> known, std::span<const float> chances,
-                                    std::size_t most) {
-    if (!chances.empty() && chances.size() != known.size())
-        throw Error(fmt::format("{} chances for {} words", chances.size(), known.size()));
-    std::vector<Completion> found;
-    const std::string beginning = in_lower_case(typed);
-    for (std::size_t id = 0; id < known.size() && !typed.empty(); ++id) {
-        if (!in_lower_case(known[id]).starts_with(beginning)) continue;
-        Completion& one = found.emplace_back(Completion{static_cast<std::int32_t>(id), known[id]});
-        if (!chances.empty()) one.chance = chances[id];
-    }
-    std::sort(found.begin(), found.end(), [](const Completion& a, const Completion& b) {
-        const auto place = [](const Completion& one) { return std::tuple(-one.chance.value_or(0), in_lower_case(one.word), one.word); };
-        return place(a) < place(b);
-    });
-    found.resize(std::min(found.size(), most));
-    return found;
 }
 
 }  // namespace attn::app

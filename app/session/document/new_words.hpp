@@ -1,12 +1,9 @@
 #pragma once
-/// What is said of the words of a text that are new to its model, and which words that it knows may be meant while one is typed.
+/// What is said of the words of a text that are new to its model.
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace attn::app {
@@ -21,18 +18,5 @@ std::vector<std::string> new_words_of(const Setup& setup);
 std::string new_words_sentence(std::span<const std::string> words, std::int64_t places);
 /// The same for a setup.
 std::string new_words_sentence(const Setup& setup);
-
-/// A word that the model knows.
-struct Completion {
-    std::int32_t id = 0;
-    std::string word;
-    std::optional<double> chance{};  ///< of being the next word, if that is known
-    bool operator==(const Completion&) const = default;
-};
-
-/// The words that begin with what was typed, in whatever case: the likeliest first, or, if their chances are not known, by the alphabet.
-/// `known`: the text of every id that stands for a known word; `chances`: of all of them, or none. Nothing for "".
-std::vector<Completion> completions(std::string_view typed, std::span<const std::string> known, std::span<const float> chances = {},
-                                    std::size_t most = 5);
 
 }  // namespace attn::app

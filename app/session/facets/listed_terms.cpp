@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn::app {
 namespace {
 
 constexpr std::size_t kMostTerms = 16, kSparedTerms = 2;  // kSparedTerms: shown beyond kMostTerms, since a note would take as much space
+constexpr std::size_t kFewTerms = 5, kSparedOfFew = 1;
 
 /// Whether the explained cell's own term is shown though that many others are larger.
 bool shows_small_own(const std::vector<Term>& terms, std::size_t shown) {
@@ -19,16 +21,24 @@ bool shows_small_own(const std::vector<Term>& terms, std::size_t shown) {
     return static_cast<std::size_t>(larger) >= shown;
 }
 
+/// The largest in their order, with the cell's own and what is not a number; all if no more than `spared` are too many.
+std::vector<std::size_t> largest_of(const std::vector<Term>& terms, std::vector<std::size_t> order, std::size_t most, std::size_t spared) {
+    if (order.size() <= most + spared) return order;
+    const auto size_of = [&](std::size_t i) {
+        if (terms[i].own || std::isnan(terms[i].value)) return HUGE_VAL;
+        return terms[i].masked ? -1 : std::abs(terms[i].value);
+    };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(a) > size_of(b); });
+    order.resize(most);
+    std::sort(order.begin(), order.end());
+    return order;
+}
+
 std::vector<std::size_t> shown_terms(const std::vector<Term>& terms) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < terms.size(); ++i)
         if (terms.size() <= kMostTerms || !terms[i].masked) order.push_back(i);
-    if (order.size() <= kMostTerms + kSparedTerms) return order;
-    const auto size_of = [&](std::size_t i) { return terms[i].own || std::isnan(terms[i].value) ? HUGE_VAL : std::abs(terms[i].value); };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(a) > size_of(b); });
-    order.resize(kMostTerms);
-    std::sort(order.begin(), order.end());
-    return order;
+    return largest_of(terms, std::move(order), kMostTerms, kSparedTerms);
 }
 
 std::string left_out(const Provenance& provenance, std::size_t shown) {
@@ -54,6 +64,10 @@ ListedTerms listed_terms(const Provenance& provenance) {
     ListedTerms listed;
     listed.shown = shown_terms(provenance.terms);
     listed.left_out = left_out(provenance, listed.shown.size());
+    listed.few = largest_of(provenance.terms, listed.shown, kFewTerms, kSparedOfFew);
+    for (std::size_t i = 0; i < provenance.terms.size(); ++i)
+        if (!provenance.terms[i].masked && !std::binary_search(listed.few.begin(), listed.few.end(), i))
+            listed.others += provenance.terms[i].value;
     for (const Term& term : provenance.terms) {
         if (term.masked || !std::isfinite(term.value)) continue;
         listed.largest = std::max(listed.largest, std::abs(term.value));
