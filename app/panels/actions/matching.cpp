@@ -4,7 +4,7 @@
 #include <cctype>
 #include <vector>
 
-#include "engine/tokenizer/letter_case.hpp"
+#include "app/panels/kit/lower_case.hpp"
 
 namespace attn::app {
 namespace {
@@ -97,8 +97,8 @@ int slips_between(std::string_view a, std::string_view b) {
 }
 
 std::optional<Match> match(const Action& action, std::string_view query) {
-    const std::string typed = in_lower_case(trimmed(query)), name = in_lower_case(action.name), group = in_lower_case(action.group),
-                      others = in_lower_case(action.also);
+    const std::string typed = lower_case(trimmed(query)), name = lower_case(action.name), group = lower_case(action.group),
+                      others = lower_case(action.also);
     const std::vector<std::string_view> words = split(typed, ' ');
     if (words.empty()) return Match{};
     Match result{0, typed_in_full(name, words)};

@@ -7,12 +7,12 @@
 #include <cstdlib>
 
 #include "app/panels/kit/folder_view.hpp"
+#include "app/panels/kit/lower_case.hpp"
 #include "app/session/files/model_shelf.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/field_text.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/tokenizer/letter_case.hpp"
 
 namespace attn::app {
 namespace {
@@ -105,9 +105,9 @@ void find_models(PanelContext& context) {
     view.path.completions.clear();
     const ModelShelf* shelf = shelf_of(context);
     if (shelf == nullptr) return;
-    const std::string typed = in_lower_case(view.path.text);
+    const std::string typed = lower_case(view.path.text);
     for (const ModelShelf::Model& model : shelf->models)
-        if (in_lower_case(model.name).find(typed) != std::string::npos) view.path.completions.push_back(model.path.string());
+        if (lower_case(model.name).find(typed) != std::string::npos) view.path.completions.push_back(model.path.string());
 }
 
 ModelLine model_line(const PanelContext& context, const std::string& path) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/tokenizer/letter_case.hpp"
+#include "app/panels/kit/lower_case.hpp"
 
 namespace attn::app {
 namespace {
@@ -84,7 +84,7 @@ void find_completions(PanelContext& context) {
     // In the folder that the sheet opens with, recent files from everywhere come first; below another one, those in it.
     const std::string below = field.text == context.view.files.opened_at ? "" : without_tilde(field.text);
     const FileFilter filter = filter_in_force(context.view.files);
-    const std::string folder = folder_part(field.text), begun = in_lower_case(field.text.substr(folder.size()));
+    const std::string folder = folder_part(field.text), begun = lower_case(field.text.substr(folder.size()));
     if (opens && begun.empty())
         for (const std::string& recent : context.files.recent)
             // Those of the folder itself are listed below.
@@ -96,7 +96,7 @@ void find_completions(PanelContext& context) {
     const auto add_where = [&](auto matches) {
         for (const FolderListing::Entry& entry : listing->entries)
             if ((entry.folder || passes_filter(entry.name, filter)) && (begun.starts_with('.') || !entry.hidden()) &&
-                matches(in_lower_case(entry.name)))
+                matches(lower_case(entry.name)))
                 field.completions.push_back(folder + entry.name + (entry.folder ? "/" : ""));
     };
     add_where([&](const std::string& name) { return name.starts_with(begun); });

@@ -11,6 +11,7 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
+#include "app/panels/kit/lower_case.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/pane.hpp"
 #include "app/panels/kit/scrolled.hpp"
@@ -26,7 +27,6 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text_field.hpp"
-#include "engine/tokenizer/letter_case.hpp"
 
 namespace attn::app {
 namespace {
@@ -141,12 +141,12 @@ std::string words_of(const SettingSection& section) {
     std::string words = std::string(section.title) + " " + section.words;
     if (section.control == LessonControl::Mistakes)
         for (const MistakeInfo& info : mistakes()) words += " " + std::string(info.title);
-    return in_lower_case(words);
+    return lower_case(words);
 }
 
 bool is_listed(const PanelContext& context, const SettingSection& section) {
     if (section.stands == Stands::Short || !section.belongs(context) || !context.view.lesson.shows(section.control)) return false;
-    return words_of(section).find(in_lower_case(context.view.settings.search.text)) != std::string::npos;
+    return words_of(section).find(lower_case(context.view.settings.search.text)) != std::string::npos;
 }
 
 void draw_search(PanelContext& context) {
@@ -275,10 +275,10 @@ void reveal_found(PanelContext& context, bool found_section) {
     SettingsSearch& search = context.view.settings.search;
     if (std::exchange(search.revealed, search.text) == search.text || search.text.empty() || found_section) return;
     const ImGuiWindow& window = *ImGui::GetCurrentWindow();
-    const std::string sought = in_lower_case(search.text);
+    const std::string sought = lower_case(search.text);
     const auto& drawn = context.view.focus.drawn();
     const auto found = std::find_if(drawn.begin(), drawn.end(), [&](const FocusStop& stop) {
-        return stop.window == window.Name && in_lower_case(stop.words).find(sought) != std::string::npos;
+        return stop.window == window.Name && lower_case(stop.words).find(sought) != std::string::npos;
     });
     if (found == drawn.end() || (found->top >= window.InnerRect.Min.y && found->bottom <= window.InnerRect.Max.y)) return;
     ImGui::SetScrollFromPosY((found->top + found->bottom) / 2 - window.Pos.y, 0.5F);
@@ -293,7 +293,7 @@ void draw_all_sections(PanelContext& context) {
     for (const SettingSection& section : kSections) {
         if (!is_listed(context, section)) continue;
         draw_section(context, section, first, chosen || searching ? SectionLook::Open : SectionLook::Right);
-        if (first) found_section = in_lower_case(section.title).find(in_lower_case(context.view.settings.search.text)) != std::string::npos;
+        if (first) found_section = lower_case(section.title).find(lower_case(context.view.settings.search.text)) != std::string::npos;
         first = false;
     }
     reveal_found(context, found_section);

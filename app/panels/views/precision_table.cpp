@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "app/panels/kit/lower_case.hpp"
 #include "app/panels/kit/scrolled.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
@@ -16,7 +17,6 @@
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
 #include "app/widgets/value_bar.hpp"
-#include "engine/tokenizer/letter_case.hpp"
 
 namespace attn::app {
 namespace {
@@ -41,7 +41,7 @@ std::string types_of(std::string_view a, std::string_view b) {
 /// Whether every word of the filter occurs in the name; the "*" of a merged line matches any layer.
 bool passes(const std::string& filter, const std::string& name, const std::string& kind) {
     if (filter.empty()) return true;
-    const std::string all = in_lower_case(name + " " + kind), typed = in_lower_case(filter);
+    const std::string all = lower_case(name + " " + kind), typed = lower_case(filter);
     for (std::size_t at = 0; at < typed.size();) {
         const std::size_t end = std::min(typed.find(' ', at), typed.size());
         if (all.find(typed.substr(at, end - at)) == std::string::npos) return false;
