@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
     add_model_command(program, exit_code);
     add_compare_weights_command(program, exit_code);
     add_tokenize_command(program, exit_code);
+    add_recording_command(program, exit_code);
     add_python_command(program);
     add_completion_command(program);
     add_man_command(program, version);

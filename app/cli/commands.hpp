@@ -18,6 +18,7 @@ void add_lesson_command(CliCommand program, int& exit_code);
 void add_model_command(CliCommand program, int& exit_code);
 void add_compare_weights_command(CliCommand program, int& exit_code);
 void add_tokenize_command(CliCommand program, int& exit_code);
+void add_recording_command(CliCommand program, int& exit_code);
 void add_python_command(CliCommand program);
 void add_completion_command(CliCommand program);
 /// `version`: the program's name and version.

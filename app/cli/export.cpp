@@ -11,6 +11,9 @@
 #include "app/cli/training_options.hpp"
 #include "app/cli/view_options.hpp"
 #include "app/session/files/tensor_export.hpp"
+#include "engine/io/npy.hpp"
+#include "engine/recording/recorded_step.hpp"
+#include "engine/recording/recording.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -23,6 +26,7 @@ struct ExportOptions {
     std::optional<std::int64_t> layer;
     std::optional<std::int64_t> head, sequence;
     bool gradients = false;
+    std::filesystem::path recording;
     std::filesystem::path out;
 };
 
@@ -113,7 +117,27 @@ ComputedState computed_for(const ExportOptions& options) {
     return compute_stages(options.document, options.training, map);
 }
 
+/// NumPy has no bfloat16.
+NamedArray for_numpy(NamedArray array, const std::string& source) {
+    if (array.dtype != DType::BF16) return array;
+    const std::vector<float> values = values_as<float>(array, source);
+    return make_array<float>(std::move(array.name), std::move(array.shape), values);
+}
+
+void write_recorded(const ExportOptions& options) {
+    if (options.document.given() || options.training.given() || options.gradients || options.layer || options.head || options.sequence)
+        throw Error("--recording goes with --stage, --step and --out only: it holds numbers, not a model");
+    if (options.stage.empty()) throw Error("--stage is missing: the name of an attention and its stage, such as layers.0.attn/weights");
+    if (options.out.extension() != ".npy") throw Error("a recorded stage is written as .npy");
+    const recording::Recording recorded = recording::read_recording(options.recording);
+    const recording::RecordedStep step(step_file(recorded, options.training.step).path);
+    const NamedArray array = for_numpy(step.read(options.stage), step.source());
+    write_npy(options.out, view_of(array));
+    fmt::print("{}: {} {}\n", options.out.string(), escaped(array.name, 0), shape_text(array.shape));
+}
+
 void write(const ExportOptions& options) {
+    if (!options.recording.empty()) return write_recorded(options);
     const ComputedState computed = computed_for(options);
     if (options.out.extension() == ".safetensors") write_safetensors(options, *computed.snapshot, computed.gradients.get());
     else write_tensor(options, *computed.snapshot, computed.gradients.get());
@@ -137,6 +161,8 @@ void add_export_command(CliCommand program, int&) {
     command.option("--batch", options->sequence, "One sequence of the batch, from 0; all by default").shown_as("N");
     command.flag("--gradients", options->gradients,
                  "Write the gradients of the next-token loss instead of the numbers; with .safetensors all of them");
+    command.option("--recording", options->recording, "Take the stage from what attnscope.py recorded, named ATTENTION/STAGE")
+        .shown_as("PATH");
     command.option("--out", options->out, "File to write, ending in .csv, .npy or .safetensors")
         .shown_as("FILE")
         .required()

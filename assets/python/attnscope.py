@@ -23,9 +23,11 @@ import collections
 import datetime
 import hashlib
 import heapq
+import itertools
 import json
 import linecache
 import math
+import operator
 import os
 import queue
 import re
@@ -543,10 +545,16 @@ def sweep(starts, visit, limit=400):
 
 
 class Softmax:
-    """A softmax, of the library or by hand: its input before the maximum was subtracted, its result, and the axis it runs over."""
+    """A softmax, of the library or by hand: its input before the maximum was subtracted, its result, the axis it runs over, and whether
+    something was added to the sum (a sink)."""
 
-    def __init__(self, node, source, result, axis):
-        self.node, self.source, self.result, self.axis = node, source, result, axis
+    def __init__(self, node, source, result, axis, has_sink=False):
+        self.node, self.source, self.result, self.axis, self.has_sink = node, source, result, axis, has_sink
+
+
+def _is_tiny(number):
+    """Is it too small to be a sink: an epsilon against a division by 0?"""
+    return number is not None and abs(number) <= 1e-4
 
 
 class Walk:
@@ -560,6 +568,7 @@ class Walk:
         self.powers = set()       # values behind an exp
         self.sums, self.logs, self.inverse = {}, set(), set()  # sums of powers (with the axis), their logarithms, their inverses
         self.shifted = {}         # x - log(sum(exp(x))) -> x
+        self.enlarged = set()     # of the sums: those to which a sink was added
         self.softmaxes, self.loose = [], []
         sweep([product.result], self.visit)
 
@@ -617,6 +626,9 @@ class Walk:
             self.logs.add(result)
         else:
             self.sums[result] = self.sums[sums[0]]
+            added = other_operand(node, sums[0]) if node.op == "add" else 0
+            if sums[0] in self.enlarged or not _is_tiny(number_of(added)):
+                self.enlarged.add(result)
             turned = node.op == "reciprocal" or node.op == "div" and node.args[0] not in sums
             if turned or node.op == "pow" and node.args[1] == -1 or sums[0] in self.inverse:
                 self.inverse.add(result)
@@ -632,7 +644,7 @@ class Walk:
             source = value
             while source in self.powers:
                 source = self.came[source][1]
-            self.softmaxes.append(Softmax(node, self.before_maximum(source), node.results[0], self.sums[other]))
+            self.softmaxes.append(Softmax(node, self.before_maximum(source), node.results[0], self.sums[other], other in self.enlarged))
             return True
         return False
 
@@ -777,6 +789,7 @@ class Attention:
 
     def __init__(self, atoms, node):
         self.atoms, self.node, self.stages, self.facts, self.unfollowed = atoms, node, [], [], []
+        self.operands = {"q": "q", "k": "k", "v": "v"}  # the stages that enter the products
         self.roles, self.sizes, self.heads, self.repeat, self.scale, self.softmax_over = {}, {}, "known", 1, None, "S"
         self.kind, self.call, self.group, self.softmax = "self", node.call, None, None
         self.context = self.concat = self.out = None
@@ -1077,11 +1090,11 @@ class Builder:
         if product.alpha != 1:
             before.append((product.node, product.alpha))
         scale, here = 1.0, [(product.result, product.out_layout)]
-        last = "scores"
+        last, operands = "scores", [attention.operands[name] for name in "qk"]
         op = "additive" if product.additive else "product"
         bias = product.bias if type(product.bias) is Value and not is_zero(product.bias) else None
         if before or bias is not None:
-            attention.add("scores", op, "BHTS", node=product.node, inputs=["q", "k"], have="follows")
+            attention.add("scores", op, "BHTS", node=product.node, inputs=operands, have="follows")
             if before:
                 scale = math.prod(factor for _, factor in before)
                 last = attention.add("scaled", "scale", "BHTS", here if bias is None else (), node=product.node, inputs=[last],
@@ -1093,7 +1106,7 @@ class Builder:
                 last = attention.add(*mask_or_bias(bias), "BHTS", here, node=product.node, inputs=[last], how="add",
                                      mask=(bias, layout)).name
         else:
-            attention.add("scores", op, "BHTS", here, node=product.node, inputs=["q", "k"])
+            attention.add("scores", op, "BHTS", here, node=product.node, inputs=operands)
         maps = Maps(attention, walk.layouts, walk.came, self.others)
         last = maps.follow(path, last)
         attention.scale = scale * maps.scale
@@ -1115,6 +1128,7 @@ class Builder:
         length = self.length(result[1], attention.roles["S"])
         if length > attention.sizes["S"]:
             extra["extra"] = length - attention.sizes["S"]
+        if extra or softmax.has_sink:
             attention.facts.append({"what": "sink"})
         last = attention.add(name, "softmax", "BHTS", [result], node=softmax.node, inputs=[self.last],
                              over=attention.softmax_over, **extra).name
@@ -1179,7 +1193,9 @@ def dropout_rate(node):
     for _ in range(8):  # the library's own steps: a mask of bernoulli_(1 - p), divided by 1 - p
         maker = todo.pop().maker if todo else None
         if maker is not None and maker.op == "bernoulli":
-            keep = maker.argument(1, "p")
+            # An argument that has its default is not seen: bernoulli_() of an empty tensor keeps half.
+            empty = maker.args[0].maker is not None and maker.args[0].maker.op == "empty_like"
+            keep = maker.argument(1, "p", 0.5 if empty else None)
             return round(1 - keep, 12) if isinstance(keep, float) else None
         todo += maker.inputs() if maker is not None and maker.kind == "elementwise" else []
     return None
@@ -1385,11 +1401,12 @@ def chain_stages(attention, name, chain, letters):
         if kind is None and node is None:
             stage.more["called"] = "given"
         inputs = [stage.name]
+    attention.operands[name] = inputs[0]
 
 
 def context_stages(attention, node, parts, behind):
     e = "E" if attention.sizes["E"] != attention.sizes["D"] else "D"
-    attention.add("context", "product", "BHT" + e, parts, node=node, inputs=[attention.last_map, "v"])
+    attention.add("context", "product", "BHT" + e, parts, node=node, inputs=[attention.last_map, attention.operands["v"]])
     if behind.out is None:
         joined = behind.joined(attention)
         if joined is not None:
@@ -1423,12 +1440,24 @@ def kind_of(q, k, sizes):
     return "cross" if known or sizes["T"] != sizes["S"] else "self"
 
 
+def cuts_positions(value):
+    """Does a reshape of the linear map's result, before anything is transposed, cut positions as if they were channels?"""
+    shapes = []
+    while value.maker is not None and value.maker.kind in ("view", "permute", "same") and type(value.maker.args[0]) is Value:
+        shapes = [value.shape] + shapes if value.maker.kind == "view" else [] if value.maker.kind == "permute" else shapes
+        value = value.maker.args[0]
+    if not shapes or value.maker is None or value.maker.kind not in ("product", "elementwise"):
+        return False
+    rows = math.prod(value.shape[:-1])
+    return rows not in itertools.accumulate(shapes[-1], operator.mul, initial=1)
+
+
 def crossing_facts(attention, q_step, behind):
     """Heads that were split or joined without a transpose: positions stand in the axis of channels."""
     roles, atoms = attention.roles, attention.atoms
     _, value, layout = q_step
-    if linear_of(value) is not None and layout is not None and any(
-            set(axis) & set(roles["D"]) and set(axis) & set(roles["T"]) for axis in atoms.layout(layout)):
+    if linear_of(value) is not None and layout is not None and (cuts_positions(value) or any(
+            set(axis) & set(roles["D"]) and set(axis) & set(roles["T"]) for axis in atoms.layout(layout))):
         attention.facts.append({"what": "heads_split_without_transpose"})
     after = [axis for layout in behind.layouts if layout is not None for axis in atoms.layout(layout)]
     if behind.crossing is not None or any(set(axis) & set(roles["E"]) and set(axis) & set(roles["T"]) for axis in after):
@@ -2168,7 +2197,7 @@ def no_residual(attention, nodes, unused, names):
 def _only_through(context, nodes):
     """Does everything that goes from the first input of some operations to their last result of that shape pass the context?"""
     inside = {value for node in nodes for value in node.results}
-    first = next((value for node in nodes for value in node.inputs() if value not in inside and not is_constant(value)
+    first = next((value for node in nodes for value in node.inputs() if value not in inside and not is_parameter(value)
                   and value.dtype.startswith(("float", "bfloat"))), None)
     if first is None:
         return False

@@ -236,6 +236,26 @@ TEST(Trainer, KeepsRunsThatOthersHaveTakenThePlaceOf) {
     EXPECT_EQ(desk.now().run, 3U) << "no number is given twice";
 }
 
+/// The window asks for moments of a run while it becomes the current one again.
+TEST(Trainer, ARunThatChangesPlacesKeepsItsMomentsMeanwhile) {
+    Desk desk;
+    for (int run = 0; run < 2; ++run) {
+        desk.trainer.send(command::RestartTraining{}, fake_settings(20));
+        desk.settle();
+    }
+    desk.shared->room_gate.close();
+    desk.trainer.send(command::ChooseRun{1});
+    desk.shared->room_gate.await_arrival();
+    for (const std::uint64_t run : {1U, 2U}) {
+        EXPECT_NE(desk.trainer.moment(run, 20).parameters, nullptr) << run;
+        EXPECT_EQ(desk.trainer.moment_near(run, 99).step, 20) << run;
+    }
+    desk.shared->room_gate.open();
+    desk.settle();
+    EXPECT_EQ(desk.now().run, 1U);
+    for (const std::uint64_t run : {1U, 2U}) EXPECT_NE(desk.trainer.moment(run, 20).parameters, nullptr) << run;
+}
+
 TEST(Trainer, KeptRunsShareTheMemoryForMoments) {
     Desk desk;
     for (int run = 0; run < 4; ++run) {

@@ -370,7 +370,7 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
     apply(session, command::SetRun{test::fake_settings(50)});
     std::int64_t trained = 0, named = 0;
     // More than 6000 on a busy machine, where all orders may be given before another thread gets its turn.
-    for (int i = 0; i < 6000 || (trained <= 1000 && i < 600'000); ++i) {
+    for (int i = 0; i < 6000 || ((trained <= 1000 || named <= 100) && i < 600'000); ++i) {
         const std::string merge = pick(2) == 0 ? "drag" : "";
         switch (pick(12)) {
         case 0:

@@ -19,6 +19,7 @@ namespace attn::app::test {
 struct FakeTraining {
     Gate step_gate;                      ///< every step waits at it
     Gate heads_gate;                     ///< so do head scores
+    Gate room_gate;                      ///< and a run that is given its share of the memory for moments
     std::atomic<std::int64_t> bad = -1;  ///< the step with a non-finite loss
     std::mutex mutex;
     std::vector<std::int64_t> made;  ///< steps of each run, in the order of the runs
@@ -43,7 +44,7 @@ inline RunSettings fake_settings(std::int64_t steps = 0) {
 class FakeRun : public LiveRun {
 public:
     FakeRun(const RunSettings& settings, std::shared_ptr<FakeTraining> shared)
-        : settings_(settings), shared_(std::move(shared)), parameters_(settings.model), history_(shared_->budget) {
+        : settings_(with_vocabulary(settings)), shared_(std::move(shared)), parameters_(settings_.model), history_(shared_->budget) {
         if (settings.batch_size == 666) throw ConfigError("666 is an evil batch size");
         const std::lock_guard lock(shared_->mutex);
         number_ = shared_->made.size();
@@ -56,7 +57,10 @@ public:
     const std::string& probe() const override { return probe_; }
     const std::string& probe_source() const override { return probe_source_; }
     const History& history() const override { return history_; }
-    void limit_history(std::size_t budget_bytes) override { history_.limit(std::min(budget_bytes, shared_->budget)); }
+    void limit_history(std::size_t budget_bytes) override {
+        shared_->room_gate.pass({});
+        history_.limit(std::min(budget_bytes, shared_->budget));
+    }
     void hold(std::span<const Moment> named) override { history_.hold(named); }
     std::int64_t steps() const override { return steps_; }
     Moment keep() override {
@@ -105,6 +109,12 @@ public:
     }
 
 private:
+    /// As a real run: its model knows the symbols of its tokenizer, whatever the settings say.
+    static RunSettings with_vocabulary(RunSettings settings) {
+        settings.model.vocab_size = 3;
+        return settings;
+    }
+
     RunSettings settings_;
     std::shared_ptr<FakeTraining> shared_;
     std::size_t number_ = 0;

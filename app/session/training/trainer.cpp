@@ -560,8 +560,10 @@ void Trainer::publish(bool newest) {
         const std::lock_guard lock(mutex_);
         latest_.swap(status);
         moments_.swap(moments);
+        if (shelved_moments_) kept_moments_.swap(*shelved_moments_);
         if (run_ != nullptr) append(curves_of(curves_, unpublished_), unpublished_);
     }
+    shelved_moments_.reset();
     // Measured from the due time; otherwise steps slightly shorter than the pause would be published only every second time.
     publication_due_ = std::max(publication_due_ + kPublicationPause, Clock::now());
     wake_();

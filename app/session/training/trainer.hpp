@@ -107,7 +107,7 @@ private:
     void hold_now(const HeldMoments& held);
     /// Keeps the current run, if it has made a step, before another replaces it.
     void keep_run();
-    void note_kept_runs();  ///< updates their list
+    void note_kept_runs();  ///< updates their list for the next publish(): a run that changes places is never in neither
     /// Gives the current run half of what the others leave free of the memory for moments.
     void give_room();
     std::size_t bytes_of_kept_runs() const;
@@ -153,10 +153,11 @@ private:
 
     // Only used by the worker:
     std::unique_ptr<LiveRun> run_;
-    std::optional<RunSettings> then_;   // settings of the run that starts when this one ends
-    RunStatus state_;                   // the next status to publish
-    RunCurves unpublished_;             // points since the last status
-    RunCurves published_;               // points published so far
+    std::optional<RunSettings> then_;                                              // settings of the run that starts when this one ends
+    RunStatus state_;                                                              // the next status to publish
+    std::optional<std::map<std::uint64_t, std::vector<Moment>>> shelved_moments_;  // the next kept_moments_, if they have changed
+    RunCurves unpublished_;                                                        // points since the last status
+    RunCurves published_;                                                          // points published so far
     std::int64_t autosaved_step_ = -1;  // step of the run when last handed over; -1: hand over again
     Clock::time_point hand_over_due_;
     std::int64_t heads_step_ = -1;

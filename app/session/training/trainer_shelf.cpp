@@ -33,8 +33,7 @@ void Trainer::note_kept_runs() {
         moments[one.state.run] = history.moments();
     }
     state_.kept = std::move(kept);
-    const std::lock_guard lock(mutex_);
-    kept_moments_.swap(moments);
+    shelved_moments_ = std::move(moments);
 }
 
 std::size_t Trainer::bytes_of_kept_runs() const {

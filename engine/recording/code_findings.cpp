@@ -1,0 +1,288 @@
+#include "engine/recording/code_findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "engine/io/file_error.hpp"
+#include "engine/recording/numbers.hpp"
+#include "engine/recording/seen_cells.hpp"
+
+namespace attn::recording {
+namespace {
+
+constexpr std::array<std::string_view, 3> kGravities{"wrong", "unusual", "worth knowing"};
+
+/// What the rules look at.
+struct Evidence {
+    const RecordedGraph& graph;
+    const RecordedAttention& attention;
+    const RecordedStep& step;
+    std::vector<CodeFinding>& found;
+
+    void add(Gravity gravity, std::string bug, const RecordedStage* stage, std::string text) const {
+        found.push_back({gravity, std::move(bug), stage == nullptr ? "" : stage->name,
+                         stage == nullptr || stage->line.empty() ? attention.source : stage->line, std::move(text)});
+    }
+    /// The first stage of that operation; null if there is none.
+    const RecordedStage* with_op(std::string_view op) const {
+        for (const RecordedStage& stage : attention.stages)
+            if (stage.op == op) return &stage;
+        return nullptr;
+    }
+    /// Its numbers; nothing if they were not recorded, are too many, or have unknown axes.
+    std::optional<Numbers> numbers(const RecordedStage* stage) const {
+        const NamedArray* header = stage == nullptr ? nullptr : step.find(full_name(attention, *stage));
+        if (header == nullptr || header->shape.size() != stage->axes.size() || count_of(*header) > kMostNumbers) return {};
+        return numbers_of(step.read(header->name), stage->axes, step.source());
+    }
+};
+
+bool is_about(double value, double expected) { return std::abs(value - expected) <= 1e-4 * std::abs(expected); }
+
+/// Scores that are no plain product have no scale to ask for.
+bool asks_for_scale(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    const RecordedStage* scores = attention.find("scores");
+    return attention.scale && scores != nullptr && scores->op == "product" && evidence.with_op("bias") == nullptr &&
+           attention.find("q_normed") == nullptr && attention.find("k_normed") == nullptr && evidence.with_op("add") == nullptr;
+}
+
+void look_at_scale(const Evidence& evidence) {
+    if (!asks_for_scale(evidence)) return;
+    const RecordedAttention& attention = evidence.attention;
+    const auto width = static_cast<double>(attention.size('D'));
+    const double scale = *attention.scale, root = std::sqrt(width);
+    const RecordedStage* scaled = evidence.with_op("scale");
+    const Gravity gravity = attention.library ? Gravity::Unusual : Gravity::Wrong;
+    if (width > 2 && is_about(scale, 1))
+        return evidence.add(
+            gravity, "no_scale", attention.find("scores"),
+            fmt::format("The scores are not divided by √{} = {:.3g}: rows of the weights concentrate on one key.", width, root));
+    if (attention.library || width < 2) return;
+    if (is_about(scale, 1 / width))
+        return evidence.add(
+            gravity, "scaled_twice", scaled,
+            fmt::format("The scores are divided by {}, which is √{} twice: the weights come out nearly equal.", width, width));
+    const auto heads = static_cast<double>(attention.size('H'));
+    if (attention.heads_known && heads > 1 && is_about(scale, 1 / std::sqrt(heads * width)))
+        evidence.add(gravity, "scale_d_model", scaled,
+                     fmt::format("The scores are divided by √{}, the width of the model; a head has {}.", heads * width, width));
+}
+
+void look_at_softmax(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    std::vector<const RecordedStage*> softmaxes;
+    for (const RecordedStage& stage : attention.stages)
+        if (stage.op == "softmax") softmaxes.push_back(&stage);
+    if (softmaxes.empty()) return;
+    if (softmaxes.size() > 1)
+        evidence.add(Gravity::Wrong, "softmax_twice", softmaxes.back(),
+                     "A second softmax follows the first: it makes the weights nearly equal.");
+    const char over = softmaxes.front()->over;
+    if (over == 'S') return;
+    const std::optional<Numbers> weights = evidence.numbers(attention.find("weights"));
+    if (!weights || rows_sum_to_one(*weights)) return;  // divided by a sum over the keys afterwards
+    const bool queries = over == 'T';
+    evidence.add(Gravity::Wrong, queries ? "softmax_over_queries" : "softmax_over_heads", softmaxes.front(),
+                 fmt::format("The softmax runs over the {}, but v is summed over the keys: rows of the weights do not sum to 1.",
+                             queries       ? "queries"
+                             : over == 'H' ? "heads"
+                             : over == 'B' ? "batch"
+                                           : "wrong axis"));
+}
+
+void look_after_softmax(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    bool after = false;
+    for (const RecordedStage& stage : attention.stages) {
+        if (stage.op == "mask" && after) {
+            const std::optional<Numbers> weights = evidence.numbers(attention.find("weights"));
+            const std::optional<std::pair<double, double>> sums = weights ? sums_of_rows(*weights) : std::nullopt;
+            if (!sums || sums->first > 1 - 1e-3) return;
+            return evidence.add(Gravity::Wrong, "mask_after_softmax", &stage,
+                                fmt::format("The mask comes after the softmax: rows sum to {:.2f} to {:.2f}.", sums->first, sums->second));
+        }
+        after = after || stage.op == "softmax";
+    }
+}
+
+void look_at_heads(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    if (attention.has_fact("heads_split_without_transpose"))
+        evidence.add(
+            Gravity::Wrong, "heads_split_without_transpose", attention.find("q"),
+            "The heads are cut by a reshape alone, which cuts positions instead of channels: reshape to B, T, H, D first, then transpose.");
+    if (attention.has_fact("heads_joined_without_transpose"))
+        evidence.add(Gravity::Wrong, "heads_joined_without_transpose", attention.find("concat"),
+                     "The heads are joined by a reshape alone: each row holds one head's positions. Transpose to B, T, H, D first.");
+}
+
+/// A mask that is added and hides nothing is a bias to the graph.
+void look_at_sign(const Evidence& evidence) {
+    for (const RecordedStage& stage : evidence.attention.stages) {
+        if ((stage.op != "mask" && stage.op != "bias") || stage.mask.empty()) continue;
+        const NamedArray* mask = evidence.step.find(stage.mask);
+        if (mask == nullptr || mask->dtype == DType::Bool) continue;
+        const std::vector<double> cells = values_as<double>(evidence.step.read(stage.mask), evidence.step.source());
+        const double most = cells.empty() ? 0 : *std::max_element(cells.begin(), cells.end());
+        if (most >= 1000)
+            evidence.add(Gravity::Wrong, "mask_sign", &stage, fmt::format("The mask adds {:.4g} where it must subtract.", most));
+    }
+}
+
+void look_at_mask(const Evidence& evidence) {
+    const RecordedStage* stage = evidence.with_op("mask");
+    if (stage == nullptr) return;
+    const RecordedStage* masked = evidence.attention.find("masked");
+    const std::optional<Numbers> numbers = evidence.numbers(masked);
+    if (!numbers) return;
+    switch (pattern_of(*numbers)) {
+    case Seen::OneAhead:
+        return evidence.add(Gravity::Wrong, "causal_leaks_one", stage, "Every position sees the next one: the causal mask is off by one.");
+    case Seen::NotItself:
+        return evidence.add(Gravity::Wrong, "causal_masks_self", stage,
+                            "No position sees itself, and the first sees nothing: the causal mask is off by one.");
+    case Seen::OnlyAhead:
+        return evidence.add(Gravity::Wrong, "inverted_mask", stage,
+                            "Every position sees only itself and what follows: the mask is the wrong way round.");
+    case Seen::FromTheFirstKey: {
+        const std::optional<Numbers> keys = evidence.numbers(evidence.attention.find("k"));
+        if (keys && later_keys_are_equal(*keys, numbers->size('T'))) return;  // a cache of which the rest has not been written
+        return evidence.add(
+            Gravity::Wrong, "causal_offset", stage,
+            fmt::format("There are {} keys for {} queries, but the mask starts at the first key.", numbers->size('S'), numbers->size('T')));
+    }
+    case Seen::Other:
+        return;
+    }
+}
+
+void look_at_dropout(const Evidence& evidence) {
+    const RecordedStage* stage = evidence.with_op("dropout");
+    if (stage == nullptr || !(stage->rate > 0) || !evidence.attention.training) return;
+    if (*evidence.attention.training)
+        return evidence.add(Gravity::WorthKnowing, "", stage,
+                            fmt::format("Dropout of {:g}: in training, rows sum to 1 on average only.", stage->rate));
+    evidence.add(evidence.attention.library ? Gravity::Unusual : Gravity::Wrong, "dropout_left_on", stage,
+                 fmt::format("Dropout of {:g} in evaluation: F.dropout needs training=self.training.", stage->rate));
+}
+
+/// "q", "k" or "v" from the name of a parameter such as "layers.0.q_proj.weight"; 0 if it tells none or several.
+char role_of(const std::string& parameter) {
+    std::string name = parameter.substr(0, parameter.rfind('.'));
+    name = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    constexpr std::array<std::pair<char, std::array<std::string_view, 8>>, 3> kNames{
+        {{'q', {"q", "query", "queries", "to_q", "wq", "w_q", "q_proj", "w_query"}},
+         {'k', {"k", "key", "keys", "to_k", "wk", "w_k", "k_proj", "w_key"}},
+         {'v', {"v", "value", "values", "to_v", "wv", "w_v", "v_proj", "w_value"}}}};
+    for (const auto& [role, names] : kNames)
+        if (std::find(names.begin(), names.end(), name) != names.end()) return role;
+    return 0;
+}
+
+void look_at_roles(const Evidence& evidence) {
+    std::string roles;
+    for (const std::string_view name : {"q", "k", "v"}) {
+        const RecordedStage* stage = evidence.attention.find(name);
+        if (stage == nullptr || stage->op != "linear" || stage->parameters.empty()) return;
+        roles += role_of(stage->parameters[0]);
+    }
+    const std::string of_keys = escaped(evidence.attention.find("k")->parameters[0]);
+    if (roles == "qvk")
+        evidence.add(Gravity::Wrong, "kv_swapped", evidence.attention.find("k"),
+                     "The keys come from " + of_keys + ", and the values from the keys' map.");
+    if (roles == "kqv")
+        evidence.add(Gravity::Wrong, "qk_swapped", evidence.attention.find("k"),
+                     "The keys come from " + of_keys + ", and the queries from the keys' map.");
+}
+
+void look_at_facts(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    for (const Fact& fact : attention.facts) {
+        if (fact.what == "no_residual" && !attention.library)
+            evidence.add(Gravity::Wrong, "no_residual", nullptr,
+                         fmt::format("{} replaces its input: nothing adds it back after the attention.", escaped(fact.class_name)));
+        if (fact.what == "sink")
+            evidence.add(Gravity::WorthKnowing, "", attention.find("weights"),
+                         "Part of each row goes to a sink: the weights of the keys sum to less than 1.");
+    }
+}
+
+/// A module's weight and bias are one finding.
+void look_at_unused(const Evidence& evidence) {
+    if (evidence.attention.library) return;
+    std::vector<std::string> modules;
+    for (const Fact& fact : evidence.attention.facts) {
+        if (fact.what != "unused_parameter") continue;
+        const std::string module = fact.name.substr(0, fact.name.rfind('.'));
+        if (std::find(modules.begin(), modules.end(), module) != modules.end()) continue;
+        modules.push_back(module);
+        evidence.add(Gravity::Wrong, "unused_parameter", nullptr,
+                     fmt::format("{} belongs to what ran, but nothing used its parameters.", escaped(module)));
+    }
+}
+
+void look_at_targets(const Evidence& evidence) {
+    if (evidence.attention.cross) return;
+    for (const Fact& fact : evidence.graph.facts) {
+        if (fact.what != "targets" || fact.are != "next inputs") continue;
+        const std::optional<Numbers> weights = evidence.numbers(evidence.attention.find("weights"));
+        if (weights && has_weight_ahead(*weights))
+            return evidence.add(Gravity::Wrong, "mask_missing", evidence.attention.find("weights"),
+                                "Each position is asked for the next word, and can see it: there is no causal mask.");
+    }
+}
+
+void look_at_checks(const Evidence& evidence, const std::vector<StageCheck>& checks) {
+    for (const StageCheck& check : checks)
+        if (check.outcome == Outcome::Differs)
+            evidence.add(Gravity::Unusual, "other", evidence.attention.find(check.stage),
+                         fmt::format("{}[{}] is {:.6g}; from the stages before it follows {:.6g}.", check.stage, fmt::join(check.cell, ","),
+                                     check.recorded, check.expected));
+}
+
+}  // namespace
+
+std::string_view gravity_name(Gravity gravity) { return kGravities[static_cast<std::size_t>(gravity)]; }
+
+std::vector<CodeFinding> findings_in(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step,
+                                     const std::vector<StageCheck>& checks) {
+    std::vector<CodeFinding> found;
+    const Evidence evidence{graph, attention, step, found};
+    look_at_scale(evidence);
+    look_at_softmax(evidence);
+    look_after_softmax(evidence);
+    look_at_heads(evidence);
+    look_at_sign(evidence);
+    look_at_mask(evidence);
+    look_at_roles(evidence);
+    look_at_dropout(evidence);
+    look_at_facts(evidence);
+    look_at_unused(evidence);
+    look_at_targets(evidence);
+    look_at_checks(evidence, checks);
+    std::stable_sort(found.begin(), found.end(), [](const CodeFinding& a, const CodeFinding& b) { return a.gravity < b.gravity; });
+    return found;
+}
+
+std::vector<CodeFinding> findings_around(const RecordedGraph& graph) {
+    std::vector<CodeFinding> found;
+    for (const Fact& fact : graph.facts) {
+        if (fact.what == "unused_parameter")
+            found.push_back({Gravity::Unusual, "unused_parameter", "", fact.line, fmt::format("Nothing used {}.", escaped(fact.name))});
+        if (fact.what == "weights_unused")
+            found.push_back({Gravity::Unusual, "weights_unused", "", fact.line, "The result of this softmax reaches nothing."});
+        if (fact.what == "targets" && fact.are == "inputs")
+            found.push_back(
+                {Gravity::Unusual, "copies", "", fact.line, "The targets are the inputs at the same places: the answer is in the input."});
+    }
+    return found;
+}
+
+}  // namespace attn::recording

@@ -1,0 +1,61 @@
+#pragma once
+/// The arithmetic of attention on recorded numbers, in double precision, with the rounding that the recorded code may have done.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/io/array_file.hpp"
+
+namespace attn::recording {
+
+/// Larger tensors are not computed with.
+inline constexpr std::int64_t kMostNumbers = std::int64_t{1} << 26;
+
+/// A tensor whose axes have letters. Row-major; an axis of size 1 holds for all.
+struct Numbers {
+    std::string axes;
+    std::vector<std::int64_t> shape;  ///< as long as `axes`
+    std::vector<double> values;
+    std::vector<double> slack;  ///< how far each number of the recorded code may be from this one, through rounding; as long as `values`
+    double eps = 0;             ///< of the recorded code's numbers: the distance from 1 to the next one
+
+    std::int64_t count() const { return static_cast<std::int64_t>(values.size()); }
+    /// The size along a letter; 1 if the tensor lacks it.
+    std::int64_t size(char letter) const;
+};
+
+/// The distance from 1 to the next number; 0 for integers.
+double eps_of(DType dtype);
+/// Recorded numbers have no slack. Throws FileError(Schema) naming `source` if there are not as many axes as letters.
+Numbers numbers_of(const NamedArray& array, const std::string& axes, const std::string& source);
+
+/// Sum over the letter `summed` of a times b; `repeat` heads of the result share a head of what has the letter G.
+Numbers product_over(const Numbers& a, const Numbers& b, const std::string& axes, char summed, std::int64_t repeat);
+Numbers scaled_by(Numbers numbers, double factor);
+/// cap · tanh(x / cap)
+Numbers capped_at(Numbers numbers, double cap);
+/// Along a letter; a row of −∞ alone becomes NaN.
+Numbers softmax_along(Numbers numbers, char letter);
+/// `mask` is of 0 and 1; where it is `hidden`, the number becomes `fill`.
+Numbers filled(Numbers numbers, const Numbers& mask, bool hidden, double fill);
+/// Keys after the query become `fill`.
+Numbers filled_ahead(Numbers numbers, double fill);
+Numbers plus(Numbers numbers, const Numbers& bias);
+/// Cell by cell.
+Numbers times(Numbers numbers, const Numbers& factors);
+/// [B,H,T,D] as [B,T,H·D], or as [B,T,D·H] if the width is the `outer` of the two.
+Numbers joined_heads(const Numbers& context, bool width_is_outer);
+/// x · W + b for x of BTC; W is [out, in], or [in, out] if `transposed`.
+struct LinearMap {
+    const NamedArray& weight;
+    const NamedArray* bias;
+    bool transposed;
+    std::int64_t first;  ///< the channel of the result from which on channels are cut into heads
+};
+/// `axes` and `shape` are those of the result, whose positions are those of x.
+Numbers mapped(const Numbers& x, const LinearMap& map, const std::string& axes, std::span<const std::int64_t> shape,
+               const std::string& source);
+
+}  // namespace attn::recording

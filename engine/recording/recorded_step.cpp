@@ -1,0 +1,71 @@
+#include "engine/recording/recorded_step.hpp"
+
+#include <charconv>
+
+#include "engine/io/file_error.hpp"
+#include "engine/io/npy.hpp"
+#include "engine/io/npz.hpp"
+
+namespace attn::recording {
+namespace {
+
+NamedArray without_values(const NamedArray& array) {
+    NamedArray header;
+    header.name = array.name;
+    header.dtype = array.dtype;
+    header.shape = array.shape;
+    return header;
+}
+
+}  // namespace
+
+std::int64_t count_of(const NamedArray& header) {
+    return static_cast<std::int64_t>(*checked_bytes(header.shape, header.dtype) / dtype_size(header.dtype));
+}
+
+RecordedStep::RecordedStep(const std::filesystem::path& path) : source_(escaped(path.native(), 0)) {
+    const std::string extension = path.extension().string();
+    if (extension == ".npz") take(read_npz(path));
+    else if (extension == ".npy") take({.source = source_, .metadata = {}, .arrays = {read_npy(path)}, .skipped = {}});
+    else open_safetensors(path);
+    for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name, i);
+}
+
+void RecordedStep::take(ArrayFile file) {
+    for (const NamedArray& array : file.arrays) tensors_.push_back(without_values(array));
+    whole_ = std::move(file.arrays);
+}
+
+void RecordedStep::open_safetensors(const std::filesystem::path& path) {
+    input_ = std::make_unique<InputFile>(path);
+    const SafetensorsHeader header = read_safetensors_header(*input_);
+    const std::uint64_t data = input_->position();
+    for (const SafetensorsEntry& entry : header.entries) {
+        tensors_.push_back({entry.name, entry.dtype, entry.shape, {}});
+        begins_.push_back(data + entry.begin);
+    }
+    if (const auto number = header.metadata.find("graph"); number != header.metadata.end())
+        std::from_chars(number->second.data(), number->second.data() + number->second.size(), graph_);
+    const auto complete = header.metadata.find("complete");
+    complete_ = complete == header.metadata.end() || complete->second != "no";
+}
+
+const NamedArray* RecordedStep::find(std::string_view name) const {
+    const auto found = places_.find(name);
+    return found == places_.end() ? nullptr : &tensors_[found->second];
+}
+
+NamedArray RecordedStep::read(std::string_view name) const {
+    const NamedArray* header = find(name);
+    if (header == nullptr) throw FileError(FileFault::Schema, source_, "", "has no tensor \"" + escaped(name) + "\"");
+    const auto place = static_cast<std::size_t>(header - tensors_.data());
+    if (input_ == nullptr) return whole_[place];
+    NamedArray array = *header;
+    array.bytes.resize(static_cast<std::size_t>(*checked_bytes(array.shape, array.dtype)));
+    input_->seek(begins_[place]);
+    input_->read(array.bytes);
+    input_->expect_unchanged();
+    return array;
+}
+
+}  // namespace attn::recording

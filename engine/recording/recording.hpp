@@ -1,0 +1,115 @@
+#pragma once
+/// A recording of attention in somebody's own code: what was recorded, and the graph of its stages. Numbers are in the files of its steps
+/// (recorded_step.hpp). Format: assets/python/format.md.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn::recording {
+
+/// Whether a stage's numbers are in the file, can be computed from its inputs, or are not to be had.
+enum class Have : std::uint8_t { Recorded, Follows, No };
+
+/// A tensor between the inputs and the result of an attention, or around attentions.
+struct RecordedStage {
+    std::string name;                 ///< within its attention; of a stage around: as it is
+    std::string op;                   ///< "product", "softmax" ...; "given" for what we have no arithmetic for
+    std::vector<std::string> inputs;  ///< full names of other stages
+    std::string axes;                 ///< a letter for each axis: "BHTS"; "" if unknown
+    std::string line;                 ///< of the user's code: "attention.py:41"; "" if unknown
+    Have have = Have::Recorded;
+    std::string reason;                   ///< why there are no numbers
+    std::string channels;                 ///< the letters that its last axis has in the code: "HD", "DH"; "" if unknown
+    std::vector<std::string> parameters;  ///< of a linear map: weight, and bias
+    std::string called;                   ///< what the library calls the operation
+    std::string mask;                     ///< full name of the mask or bias
+    std::string how;                      ///< the operation in the code: "masked_fill", "add", "div"
+    bool true_is_hidden = true;           ///< of a mask of true and false
+    bool causal = false;                  ///< hides keys after the query, without a mask tensor
+    double fill = 0;                      ///< what hidden cells become
+    double by = 1;                        ///< factor, or the cap
+    double rate = 0;                      ///< of dropout; NaN if unknown
+    char over = 'S';                      ///< the softmax's axis; '?' if it is none of the letters
+    bool on_operands = false;             ///< q or k was multiplied instead of the scores
+    std::int64_t extra = 0;               ///< columns after the keys (a sink)
+};
+
+/// Something the graph shows beyond the stages: "no_residual", "unused_parameter" ...
+struct Fact {
+    std::string what, line;
+    std::string name;        ///< of a parameter or module
+    std::string class_name;  ///< of the module
+    std::string are;         ///< of targets: "inputs" or "next inputs"
+};
+
+/// What could not be followed.
+struct Unfollowed {
+    std::string what, line, todo;
+};
+
+struct RecordedAttention {
+    std::string name, class_name, source;
+    std::optional<bool> training;
+    bool library = false;  ///< a library, not the user's code, called the operations
+    std::int64_t call = 1, calls = 1;
+    bool cross = false;
+    bool heads_known = true;
+    std::int64_t repeat = 1;             ///< query heads that share a head of k and v
+    std::map<char, std::int64_t> sizes;  ///< by letter
+    char softmax_over = 'S';             ///< '?' if it is none of the letters
+    std::optional<double> scale;         ///< product of all factors between q·k and the softmax, if known
+    std::vector<RecordedStage> stages;   ///< in the order of the code
+    std::vector<Fact> facts;
+    std::vector<Unfollowed> unfollowed;
+
+    /// The stage of that name; null if there is none.
+    const RecordedStage* find(std::string_view stage) const;
+    bool has_fact(std::string_view what) const;
+    /// 0 if unknown.
+    std::int64_t size(char letter) const;
+};
+
+struct RecordedGraph {
+    std::vector<RecordedAttention> attentions;
+    std::vector<RecordedStage> around;
+    std::vector<Fact> facts;
+};
+
+/// A file with the tensors of a step.
+struct StepFile {
+    std::int64_t step = 0;
+    std::int64_t rank = 0;
+    std::filesystem::path path;
+};
+
+struct Recording {
+    std::filesystem::path path;
+    std::int64_t run = 1;
+    std::int64_t ranks = 1;
+    std::string writer, library;
+    bool finished = true;
+    std::string error;  ///< the error that ended the recorded code, with its line; "" if none
+    std::vector<std::vector<std::string>> tokens, source_tokens;
+    bool has_graph = false;  ///< false: without recording.json, the graphs are made from the names of tensors
+    std::vector<RecordedGraph> graphs;
+    std::vector<Unfollowed> unfollowed;
+    std::vector<StepFile> steps;  ///< by step, then by rank
+};
+
+/// "ATTENTION/STAGE"
+std::string full_name(const RecordedAttention& attention, const RecordedStage& stage);
+
+/// The file of a step, of the first rank; the newest step if none is asked for. Throws Error if there is none, or not that one.
+const StepFile& step_file(const Recording& recording, std::optional<std::int64_t> step);
+
+/// Reads a folder's newest run, or one .safetensors, .npz or .npy file as a recording of a single step. Of the steps only the names are
+/// read. Throws FileError naming the file and the place: Schema for another format, for inputs that lead back to themselves, and for names
+/// that occur twice; as the readers of the files otherwise.
+Recording read_recording(const std::filesystem::path& path);
+
+}  // namespace attn::recording

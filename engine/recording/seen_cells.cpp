@@ -1,0 +1,91 @@
+#include "engine/recording/seen_cells.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace attn::recording {
+namespace {
+
+constexpr double kHidden = -1e8;
+
+/// A map as rows of keys: [B,H,T,S] has B·H·T rows.
+struct Rows {
+    explicit Rows(const Numbers& map) : numbers(map), keys(map.size('S')), queries(map.size('T')) {}
+
+    bool is_map() const { return numbers.axes.size() >= 2 && numbers.axes.substr(numbers.axes.size() - 2) == "TS" && keys > 0; }
+    std::int64_t count() const { return numbers.count() / keys; }
+    std::int64_t query(std::int64_t row) const { return row % queries; }
+    double at(std::int64_t row, std::int64_t key) const { return numbers.values[static_cast<std::size_t>(row * keys + key)]; }
+
+    const Numbers& numbers;
+    std::int64_t keys, queries;
+};
+
+bool sees_exactly(const Rows& rows, const std::function<bool(std::int64_t query, std::int64_t key)>& open) {
+    for (std::int64_t row = 0; row < rows.count(); ++row)
+        for (std::int64_t key = 0; key < rows.keys; ++key)
+            if ((rows.at(row, key) > kHidden) != open(rows.query(row), key)) return false;
+    return true;
+}
+
+}  // namespace
+
+Seen pattern_of(const Numbers& masked) {
+    const Rows rows(masked);
+    if (!rows.is_map() || rows.queries < 3) return Seen::Other;
+    if (rows.keys > rows.queries)
+        return sees_exactly(rows, [](auto query, auto key) { return key <= query; }) ? Seen::FromTheFirstKey : Seen::Other;
+    if (rows.keys != rows.queries) return Seen::Other;
+    if (sees_exactly(rows, [](auto query, auto key) { return key <= query + 1; })) return Seen::OneAhead;
+    if (sees_exactly(rows, [](auto query, auto key) { return key < query; })) return Seen::NotItself;
+    if (sees_exactly(rows, [](auto query, auto key) { return key >= query; })) return Seen::OnlyAhead;
+    if (sees_exactly(rows, [](auto query, auto key) { return key > query; })) return Seen::OnlyAhead;
+    return Seen::Other;
+}
+
+std::optional<std::pair<double, double>> sums_of_rows(const Numbers& weights) {
+    const Rows rows(weights);
+    if (!rows.is_map()) return {};
+    double least = std::numeric_limits<double>::infinity(), greatest = -least;
+    for (std::int64_t row = 0; row < rows.count(); ++row) {
+        double sum = 0;
+        for (std::int64_t key = 0; key < rows.keys; ++key) sum += rows.at(row, key);
+        if (sum == 0) continue;
+        least = std::min(least, sum);
+        greatest = std::max(greatest, sum);
+    }
+    if (!std::isfinite(least)) return {};
+    return std::pair{least, greatest};
+}
+
+bool rows_sum_to_one(const Numbers& weights) {
+    const auto sums = sums_of_rows(weights);
+    const double allowed = std::max(1e-3, weights.eps * static_cast<double>(weights.size('S')));
+    return sums && std::abs(sums->first - 1) <= allowed && std::abs(sums->second - 1) <= allowed;
+}
+
+bool has_weight_ahead(const Numbers& weights) {
+    const Rows rows(weights);
+    if (!rows.is_map() || rows.keys != rows.queries) return false;
+    for (std::int64_t row = 0; row < rows.count(); ++row)
+        for (std::int64_t key = rows.query(row) + 1; key < rows.keys; ++key)
+            if (rows.at(row, key) > 0) return true;
+    return false;
+}
+
+bool later_keys_are_equal(const Numbers& keys, std::int64_t first) {
+    const std::int64_t positions = keys.size('S'), width = keys.size('D');
+    if (keys.axes.size() < 2 || keys.axes.substr(keys.axes.size() - 2) != "SD" || positions == 0 || width == 0) return false;
+    const auto at = [&](std::int64_t block, std::int64_t key, std::int64_t d) {
+        return keys.values[static_cast<std::size_t>((block * positions + key) * width + d)];
+    };
+    for (std::int64_t block = 0; block < keys.count() / (positions * width); ++block)
+        for (std::int64_t key = first + 1; key < positions; ++key)
+            for (std::int64_t d = 0; d < width; ++d)
+                if (at(block, key, d) != at(block, first, d)) return false;
+    return true;
+}
+
+}  // namespace attn::recording

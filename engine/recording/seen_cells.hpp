@@ -1,0 +1,31 @@
+#pragma once
+/// What the rows of a recorded map see.
+
+#include <optional>
+#include <utility>
+
+#include "engine/recording/numbers.hpp"
+
+namespace attn::recording {
+
+/// Which keys the queries of a masked map see, where all heads and sequences agree.
+enum class Seen : std::uint8_t {
+    OneAhead,         ///< s ≤ t + 1
+    NotItself,        ///< s < t
+    OnlyAhead,        ///< s ≥ t, or s > t
+    FromTheFirstKey,  ///< s ≤ t, although there are more keys than queries
+    Other,
+};
+/// Hidden are −∞ and numbers below −10⁸. Of maps with fewer than three queries nothing is said.
+Seen pattern_of(const Numbers& masked);
+
+/// Whether each row of the weights sums to 1, within rounding, or is all 0.
+bool rows_sum_to_one(const Numbers& weights);
+/// The least and the greatest sum of a row that is not all 0; nothing if there is none.
+std::optional<std::pair<double, double>> sums_of_rows(const Numbers& weights);
+/// Whether a query has weight on a key after it. False if there are not as many keys as queries.
+bool has_weight_ahead(const Numbers& weights);
+/// Whether the keys from `first` on are all the same.
+bool later_keys_are_equal(const Numbers& keys, std::int64_t first);
+
+}  // namespace attn::recording

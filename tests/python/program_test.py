@@ -1,0 +1,192 @@
+"""What the program says of recordings: every way of writing attention follows from stage to stage, and mistakes are named where they are."""
+
+import json
+import math
+import os
+import shutil
+import struct
+import subprocess
+
+import reading
+from reading import np, torch
+
+PROGRAM = os.environ.get("ATTNSCOPE_PROGRAM", "")
+if torch is not None:
+    import attnscope
+    import torch.nn as nn
+    import torch.nn.functional as F
+    import ways_test
+
+# Ways that are mistakes, and what they are called.
+WRONG_WAYS = {"softmax_over_queries": {"no_scale", "softmax_over_queries"}, "part_of_a_map_is_hidden": {"no_scale"},
+              "boolean_index": {"no_scale"}, "nan_rows_made_zero": {"no_scale"}, "mask_after_the_softmax": {"mask_after_softmax"}}
+# Ways of which the program has no arithmetic for some stage, or which hold random numbers of their own.
+UNKNOWN_WAYS = {"sink_in_the_sum", "sink_as_a_column", "renormalised_after_a_mask", "heads_talk", "additive_scores", "several_terms",
+                "shifted_positions", "windows_of_an_image", "dropout_by_hand"}
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def examine(path):
+    """(exit code, the line of JSON) of `attnscope recording`."""
+    done = run("recording", path, "--json")
+    return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+
+def findings(report, kind):
+    return [each for attention in report["attentions"] for each in attention["findings"] if each["kind"] == kind]
+
+
+def change_number(path, tensor, index, value):
+    """Changes one float32 of a .safetensors file."""
+    with open(path, "r+b") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        entry = json.loads(file.read(length))[tensor]
+        assert entry["dtype"] == "F32"
+        file.seek(8 + length + entry["data_offsets"][0] + 4 * int(np.ravel_multi_index(index, entry["shape"])))
+        file.write(struct.pack("<f", value))
+
+
+if torch is not None:
+    class Heads(nn.Module):
+        """Attention with several heads, whose mistakes are made on purpose by name."""
+
+        def __init__(self, mistake=None, width=12, heads=3):
+            super().__init__()
+            self.mistake, self.heads, self.d = mistake, heads, width // heads
+            self.q_proj, self.k_proj, self.v_proj, self.out = (nn.Linear(width, width) for _ in range(4))
+
+        def split(self, x, linear):
+            y = linear(x)
+            if self.mistake == "heads_split_without_transpose":
+                return y.view(len(x), self.heads, -1, self.d)
+            return y.view(len(x), -1, self.heads, self.d).transpose(1, 2)
+
+        def hidden(self, T):
+            shift = {"causal_leaks_one": 2, "causal_masks_self": 0}.get(self.mistake, 1)
+            hidden = torch.ones(T, T).triu(shift).bool()
+            return ~hidden if self.mistake == "inverted_mask" else hidden
+
+        def forward(self, x):
+            names = {"kv_swapped": "qvk", "qk_swapped": "kqv"}.get(self.mistake, "qkv")
+            q, k, v = (self.split(x, getattr(self, name + "_proj")) for name in names)
+            scores = q @ k.transpose(2, 3)
+            divisor = {"no_scale": None, "scaled_twice": self.d, "scale_d_model": math.sqrt(self.heads * self.d)}
+            divisor = divisor.get(self.mistake, math.sqrt(self.d))
+            if divisor is not None:
+                scores = scores / divisor
+            hidden = self.hidden(x.shape[1])
+            if self.mistake == "mask_after_softmax":
+                weights = torch.softmax(scores, -1) * ~hidden
+            elif self.mistake == "mask_sign":
+                weights = torch.softmax(scores + hidden * 1e9, -1)
+            else:
+                axis = {"softmax_over_queries": 2, "softmax_over_heads": 1}.get(self.mistake, -1)
+                fill = -1e9 if axis != -1 else -math.inf
+                weights = torch.softmax(scores.masked_fill(hidden, fill), axis)
+            if self.mistake == "softmax_twice":
+                weights = torch.softmax(weights, -1)
+            if self.mistake == "dropout_left_on":
+                weights = F.dropout(weights, 0.5)
+            context = weights @ v
+            if self.mistake == "heads_joined_without_transpose":
+                return self.out(context.reshape(x.shape))
+            return self.out(context.transpose(1, 2).reshape(x.shape))
+
+
+@reading.unittest.skipIf(not PROGRAM, "not run here: the program is not known")
+class ProgramTest(reading.FolderTest):
+    def record_way(self, name):
+        see, path = ways_test.Seen(), self.path(name)
+        see.on = False
+        torch.manual_seed(1)
+        with torch.no_grad(), attnscope.record(path):
+            ways_test.WAYS[name][0](see)
+        return path
+
+    def test_every_way_follows(self):
+        seen = 0
+        for name in ways_test.WAYS:
+            if name in ways_test.FUSED and not hasattr(F, "scaled_dot_product_attention"):
+                continue
+            with self.subTest(way=name):
+                code, report = examine(self.record_way(name))
+                self.assertIn(code, (0, 1), report)
+                self.assertEqual({each["bug"] for each in findings(report, "wrong")}, WRONG_WAYS.get(name, set()))
+                self.assertEqual(findings(report, "unusual"), [])
+                verdicts = {attention["verdict"] for attention in report["attentions"]}
+                self.assertEqual(verdicts, {"wrong" if name in WRONG_WAYS else "unknown" if name in UNKNOWN_WAYS else "correct"})
+                seen += 1
+        self.assertGreater(seen, 40)
+
+    def record_heads(self, mistake):
+        path = self.path(f"heads-{mistake}")
+        torch.manual_seed(2)
+        module = Heads(mistake)
+        module.eval()
+        with torch.no_grad(), attnscope.record(path):
+            module(torch.randn(2, 5, 12))
+        return path
+
+    def test_mistakes_are_named_with_their_line(self):
+        for mistake in ("no_scale", "scaled_twice", "scale_d_model", "causal_leaks_one", "causal_masks_self", "inverted_mask",
+                        "mask_after_softmax", "mask_sign", "softmax_over_queries", "softmax_over_heads", "softmax_twice",
+                        "dropout_left_on", "kv_swapped", "qk_swapped", "heads_split_without_transpose", "heads_joined_without_transpose"):
+            with self.subTest(mistake=mistake):
+                code, report = examine(self.record_heads(mistake))
+                self.assertEqual(code, 1, report)
+                wrong = findings(report, "wrong")
+                self.assertEqual([each["bug"] for each in wrong], [mistake])
+                self.assertRegex(wrong[0]["line"], r"^program_test\.py:\d+$")
+        code, report = examine(self.record_heads(None))
+        self.assertEqual((code, report["attentions"][0]["verdict"], report["attentions"][0]["findings"]), (0, "correct", []))
+
+    def test_one_changed_number_is_found(self):
+        """The check of the arithmetic can fail, at every stage that has one."""
+        for stage in ("q", "scores", "scaled", "masked", "weights", "context", "concat", "attention_out"):
+            with self.subTest(stage=stage):
+                shutil.rmtree(self.path("heads-None"), ignore_errors=True)
+                path = self.record_heads(None)
+                cell = (1, 3, 2) if stage in ("concat", "attention_out") else (1, 2, 3, 1)
+                file = os.path.join(path, "run1-step00000000-rank0.safetensors")
+                _, arrays = reading.read_file(file)
+                change_number(file, f"Heads/{stage}", cell, float(arrays[f"Heads/{stage}"][cell]) + 1e-3)
+                code, report = examine(path)
+                self.assertEqual(code, 0)
+                if stage in ("q", "attention_out"):  # a linear map that does not fit is not blamed, but what follows from it is
+                    self.assertIn("scores[" if stage == "q" else "", "".join(each["text"] for each in findings(report, "unusual")))
+                    text = run("recording", path).stdout
+                    self.assertRegex(text, stage + r" .*how its channels are cut")
+                    continue
+                texts = [each["text"] for each in findings(report, "unusual")]
+                self.assertTrue(any(each.startswith(f"{stage}[{','.join(map(str, cell))}] is") for each in texts), texts)
+                self.assertEqual(report["attentions"][0]["verdict"], "unusual")
+
+    def test_a_stage_is_exported(self):
+        path, out = self.record_heads(None), self.path("weights.npy")
+        done = run("export", "--recording", path, "--stage", "Heads/weights", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, arrays = reading.read_file(os.path.join(path, "run1-step00000000-rank0.safetensors"))
+        self.assertEqual(np.load(out).tobytes(), arrays["Heads/weights"].tobytes())
+        done = run("export", "--recording", path, "--stage", "Heads/nothing", "--out", out)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('no tensor "Heads/nothing"', done.stderr)
+
+    def test_bfloat16_is_exported_as_float32(self):
+        path, out = self.path("half"), self.path("half.npy")
+        torch.manual_seed(3)
+        q, k, v = (torch.randn(2, 3, 5, 4).bfloat16() for _ in range(3))
+        with torch.no_grad(), attnscope.record(path):
+            weights = torch.softmax(q @ k.transpose(2, 3) / 2, -1)
+            weights @ v
+        name = examine(path)[1]["attentions"][0]["name"]
+        self.assertEqual(run("export", "--recording", path, "--stage", name + "/weights", "--out", out).returncode, 0)
+        array = np.load(out)
+        self.assertEqual(array.dtype, np.float32)
+        self.assertEqual(array.tobytes(), weights.float().numpy().tobytes())
+
+
+if __name__ == "__main__":
+    reading.main()
