@@ -224,6 +224,7 @@ void Application::order_picture(Frame& frame) {
     const bool copied = wish.path.empty();  // the clipboard holds text only
     order.svg = copied || wish.path.extension() == ".svg";
     order.scale = order.svg ? 1 : wish.scale;
+    order.trim = !wish.whole_window;
     if (copied)
         order.take = [this](const TakenPicture& picture) {
             ImGui::SetClipboardText(picture.svg.c_str());

@@ -1,4 +1,4 @@
-/// attnscope lesson: opens the window with a lesson, or lists the lessons.
+/// attnscope lesson: opens the window with a lesson, writes one as a page, or lists the lessons.
 
 #include <fmt/core.h>
 
@@ -8,6 +8,8 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/lesson_options.hpp"
 #include "app/cli/window.hpp"
+#include "app/session/lesson_page.hpp"
+#include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -17,12 +19,17 @@ struct LessonOptions {
     std::string lesson;
     std::int64_t step = 1;
     bool list = false;
+    std::filesystem::path html;
 };
 
 void print_list() {
     std::size_t widest = 0;
     for (const auto& lesson : lessons()) widest = std::max(widest, lesson->name.size());
     for (const auto& lesson : lessons()) fmt::print("{:{}}  {:2} steps  {}\n", lesson->name, widest, lesson->steps.size(), lesson->summary);
+}
+
+std::string check_page_name(const std::string& name) {
+    return std::filesystem::path(name).extension() == ".html" ? "" : "'" + name + "' does not end in .html";
 }
 
 int open(const LessonOptions& options) {
@@ -33,6 +40,13 @@ int open(const LessonOptions& options) {
     if (options.lesson.empty()) throw Error("expected the name of a lesson; attnscope lesson --list lists them");
     WindowStart start;
     start.lesson = find_lesson(options.lesson);
+    if (!options.html.empty()) {
+        write_lesson_page(options.html, *start.lesson);
+        const std::size_t count = start.lesson->steps.size();
+        fmt::print("{}: {}, {} {}\n", escaped(options.html.native(), 0), escaped(start.lesson->title, 0), count,
+                   count == 1 ? "step" : "steps");
+        return kExitOk;
+    }
     start.lesson_step = lesson_step_index(*start.lesson, options.step);
     return open_window(start);
 }
@@ -53,6 +67,9 @@ void add_lesson_command(CliCommand program, int& exit_code) {
         .shown_as("NAME|FILE")
         .suggest(lesson_names());
     command.option("--step", options->step, "The step to start with, from 1").shown_as("N");
+    command.option("--html", options->html, "Write the lesson as one HTML page with its pictures, instead of opening the window")
+        .shown_as("FILE")
+        .check(check_page_name);
     command.flag("--list", options->list, "List the lessons");
     command.footer("In the lesson: → and ← or Page Down and Page Up go through the steps, Backspace resets one, Esc leaves.\n");
     command.on_run([options, &exit_code] { exit_code = open(*options); });

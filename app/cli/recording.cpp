@@ -49,9 +49,10 @@ std::string_view verdict_of(const Examined& examined) {
         const recording::RecordedStage& stage = examined.attention->stages[i];
         scores = scores || stage.name == "scores";
         context = stage.name == "context";
-        if (scores && stage.have == recording::Have::Recorded && examined.checks[i].outcome != Outcome::Follows) return "unknown";
+        const bool counts = stage.have == recording::Have::Recorded || context;
+        if (scores && counts && examined.checks[i].outcome != Outcome::Follows) return "unknown";
     }
-    return context ? "correct" : "unknown";
+    return scores && context ? "correct" : "unknown";
 }
 
 std::string shape_of(const recording::RecordedStep& step, const recording::RecordedAttention& attention,
@@ -131,7 +132,7 @@ std::string words_for(const StageCheck& check) {
     case Outcome::Differs:
         return fmt::format("differs at [{}]: {:.6g} recorded, {:.6g} expected", fmt::join(check.cell, ","), check.recorded, check.expected);
     case Outcome::Unknown:
-        return check.reason;
+        return escaped(check.reason, 0);
     }
     return "";
 }
@@ -168,6 +169,7 @@ void print_text(const recording::Recording& recorded, const recording::StepFile&
     fmt::print("{}: {} {}, {} {}; this is step {}\n", escaped(recorded.path.native(), 0), count, count == 1 ? "step" : "steps", all.size(),
                all.size() == 1 ? "attention" : "attentions", file.step);
     if (!recorded.has_graph) fmt::print("Nothing tells how the stages were computed: `attnscope doctor` judges them by their numbers.\n");
+    if (!step.is_complete()) fmt::print("An error ended this step: what came after it is missing.\n");
     if (!recorded.error.empty()) fmt::print("The code ended with {}\n", escaped(recorded.error, 0));
     for (const Examined& examined : all) print_attention(examined, step);
     if (!around.empty()) fmt::print("\n");

@@ -23,6 +23,7 @@ struct TakenPicture {
 struct PictureOrder {
     bool svg = false;
     float scale = 1;                         ///< pixels of the picture per pixel of the window; 1 for SVG
+    bool trim = false;                       ///< cut off the empty margins around what is drawn on the pane's colour
     std::function<void(TakenPicture)> take;  ///< called on the UI thread
     std::function<void(std::string)> fail;   ///< called with the reason
 };

@@ -55,7 +55,7 @@ Image render_offscreen(const OffscreenOptions& options, const DrawUi& ui) {
 std::string render_svg(const OffscreenOptions& options, const DrawUi& ui) {
     std::string svg;
     with_picture(options, ui, [&](Screen& screen, const Settings& settings, const Screen::Target& size) {
-        svg = screen.take_picture(ui, settings, size, {.svg = true, .scale = 1, .take = {}, .fail = {}}).svg;
+        svg = screen.take_picture(ui, settings, size, {.svg = true, .scale = 1, .trim = false, .take = {}, .fail = {}}).svg;
     });
     return svg;
 }

@@ -15,6 +15,7 @@
 #include "app/platform/platform_error.hpp"
 #include "app/platform/svg_canvas.hpp"
 #include "app/platform/svg_picture.hpp"
+#include "app/platform/trim.hpp"
 #include "app/render/gl_objects.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/style.hpp"
@@ -165,14 +166,14 @@ Screen::Requests Screen::draw(const DrawUi& ui, Settings& settings, const Target
     return requests;
 }
 
-std::string Screen::draw_svg(const DrawUi& ui, Settings& settings, const Target& target) {
+std::string Screen::draw_svg(const DrawUi& ui, Settings& settings, const Target& target, bool trim) {
     const PlainShapes plain;
     SvgCanvas canvas(*canvas_);
     begin_untouched_frame(target.width, target.height);
     ImGui::NewFrame();
     draw_frame(ui, settings, target, canvas, true, {});
     ImGui::Render();
-    return svg_of(*ImGui::GetDrawData(), theme_, "attnscope");
+    return svg_of(*ImGui::GetDrawData(), theme_, "attnscope", trim);
 }
 
 // Limits the scale, because glyphs at larger scales would take too much memory.
@@ -204,7 +205,7 @@ TakenPicture Screen::take_picture(const DrawUi& ui, const Settings& settings, co
             const Palette& colors = theme_.colors;
             canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, enlarged.width, enlarged.height);
             if (order.svg && frame == 1) {
-                picture.svg = draw_svg(ui, copy, enlarged);
+                picture.svg = draw_svg(ui, copy, enlarged, order.trim);
                 break;
             }
             ImGui::NewFrame();
@@ -213,6 +214,7 @@ TakenPicture Screen::take_picture(const DrawUi& ui, const Settings& settings, co
             draw_pixels(enlarged);
         }
         if (!order.svg) picture.image = {enlarged.width, enlarged.height, read_pixels(enlarged.width, enlarged.height)};
+        if (!order.svg && order.trim) picture.image = trimmed(picture.image, kPictureMargin);
     } catch (...) {
         glBindFramebuffer(GL_FRAMEBUFFER, 0);
         apply_theme(settings.dark, scale);

@@ -76,7 +76,7 @@ private:
     /// Switches to fonts with the letters noted up to the last frame once they are ready; without a window, waits for them.
     void follow_letters();
     void draw_pixels(const Target& target);
-    std::string draw_svg(const DrawUi& ui, Settings& settings, const Target& target);
+    std::string draw_svg(const DrawUi& ui, Settings& settings, const Target& target, bool trim);
 
     std::unique_ptr<ImGuiContext, DestroyContext> context_;
     bool has_window_;

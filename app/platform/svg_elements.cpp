@@ -115,7 +115,22 @@ void SvgElements::add(const std::string& name, const SvgBox& box, const std::str
     if (clipping(box, clip)) body_ += "<" + name + attributes + clip + "/>\n";
 }
 
+void SvgElements::see(const SvgBox& box, std::uint32_t color) {
+    if (color == ground_) return;
+    const SvgBox part{std::max(box.x0, clip_.x0), std::max(box.y0, clip_.y0), std::min(box.x1, clip_.x1), std::min(box.y1, clip_.y1)};
+    if (part.x0 >= part.x1 || part.y0 >= part.y1) return;
+    if (!seen_) seen_ = part;
+    *seen_ = {std::min(seen_->x0, part.x0), std::min(seen_->y0, part.y0), std::max(seen_->x1, part.x1), std::max(seen_->y1, part.y1)};
+}
+
+SvgBox SvgElements::seen_within(const SvgBox& whole, float margin) const {
+    if (!seen_) return whole;
+    return {std::max(whole.x0, seen_->x0 - margin), std::max(whole.y0, seen_->y0 - margin), std::min(whole.x1, seen_->x1 + margin),
+            std::min(whole.y1, seen_->y1 + margin)};
+}
+
 void SvgElements::rectangle(const SvgBox& box, std::uint32_t color) {
+    see(box, color);
     const SvgBox seen{std::max(box.x0, clip_.x0), std::max(box.y0, clip_.y0), std::min(box.x1, clip_.x1), std::min(box.y1, clip_.y1)};
     if (seen.x0 < seen.x1 && seen.y0 < seen.y1) add("rect", seen, box_attributes(seen) + paint("fill", color));
 }
@@ -124,6 +139,7 @@ void SvgElements::polygon(const std::vector<SvgPoint>& points, std::uint32_t col
     if (points.size() < 3 || (color >> 24) == 0) return;
     const SvgBox box = bounds(points);
     if (axis_aligned(points)) return rectangle(box, color);
+    see(box, color);
     if (const auto r = corner_radius(points))
         return add("rect", box, box_attributes(box) + fmt::format(" rx=\"{}\"", number(*r)) + paint("fill", color));
     add("polygon", box, " points=\"" + list_of(points) + "\"" + paint("fill", color));
@@ -133,6 +149,7 @@ void SvgElements::stroke(std::vector<SvgPoint> points, float width, std::uint32_
     if (points.size() < 2 || (color >> 24) == 0) return;
     const SvgBox box = bounds(points);
     const SvgBox reach = bounds(points, width / 2);
+    see(reach, color);
     const bool closed =
         points.size() > 3 && std::abs(points.front().x - points.back().x) < 0.05F && std::abs(points.front().y - points.back().y) < 0.05F;
     const std::string line = paint("stroke", color) + fmt::format(" stroke-width=\"{}\" fill=\"none\"", number(width));
@@ -144,6 +161,7 @@ void SvgElements::stroke(std::vector<SvgPoint> points, float width, std::uint32_
 }
 
 void SvgElements::gradient(const SvgBox& box, std::uint32_t from, std::uint32_t to, bool vertical) {
+    if (from != to) see(box, (from >> 24) > (to >> 24) ? from : to);
     gradients_ += fmt::format("<linearGradient id=\"shade{}\" x1=\"0\" y1=\"0\" x2=\"{}\" y2=\"{}\"><stop offset=\"0\"{}/>"
                               "<stop offset=\"1\"{}/></linearGradient>\n",
                               gradient_count_, vertical ? 0 : 1, vertical ? 1 : 0, paint("stop-color", from), paint("stop-color", to));
@@ -153,6 +171,7 @@ void SvgElements::gradient(const SvgBox& box, std::uint32_t from, std::uint32_t 
 void SvgElements::text(const SvgText& text) {
     std::string clip;
     if (!clipping(text.box, clip)) return;
+    see(text.box, text.color);
     const bool mono = std::string_view(text.family).find("Mono") != std::string_view::npos;
     body_ += fmt::format("<text x=\"{}\" y=\"{}\" font-family=\"{}\" font-size=\"{}\"", number(text.at.x), number(text.at.y),
                          mono ? "JetBrains Mono, DejaVu Sans Mono, monospace" : "Inter, Helvetica, Arial, DejaVu Sans, sans-serif",
@@ -173,6 +192,7 @@ void SvgElements::heatmap(const SvgHeatmap& heatmap) {
         const SvgBox box{std::max(cell.x0, clip_.x0), std::max(cell.y0, clip_.y0), std::min(cell.x1, clip_.x1),
                          std::min(cell.y1, clip_.y1)};
         if (box.x0 >= box.x1 || box.y0 >= box.y1) continue;
+        see(box, ~ground_);
         static constexpr const char* kFills[] = {"", "url(#masked)", "#ff00ff", "url(#infinite)", "url(#minus-infinite)"};
         body_ += "<rect" + box_attributes(box) + " fill=\"" +
                  (cell.kind == SvgCell::Kind::Number ? hex(cell.color) : kFills[static_cast<int>(cell.kind)]) + "\"/>\n";
@@ -180,12 +200,13 @@ void SvgElements::heatmap(const SvgHeatmap& heatmap) {
     body_ += "</g>\n";
 }
 
-std::string SvgElements::document(float width, float height, const Theme& theme, std::string_view title) const {
+std::string SvgElements::document(const SvgBox& part, const Theme& theme, std::string_view title) const {
+    const float width = part.x1 - part.x0, height = part.y1 - part.y0;
     const Palette& c = theme.colors;
     std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-    out += fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+    out += fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"{3} {4} {0} {1}\" "
                        "xml:space=\"preserve\">\n<title>{2}</title>\n<defs>\n",
-                       number(width), number(height), xml_text(title));
+                       number(width), number(height), xml_text(title), number(part.x0), number(part.y0));
     const auto stripes = [&](const char* id, float period, const char* transform, const std::string& ground, const std::string& line,
                              float thickness) {
         out += fmt::format("<pattern id=\"{0}\" width=\"{1}\" height=\"{1}\" patternUnits=\"userSpaceOnUse\"{2}>"
@@ -198,7 +219,7 @@ std::string SvgElements::document(float width, float height, const Theme& theme,
     out += gradients_;
     for (const auto& [box, index] : clips_) out += fmt::format("<clipPath id=\"clip{}\"><rect{}/></clipPath>\n", index, box);
     out += "</defs>\n";
-    out += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", number(width), number(height), hex(c.window));
+    out += fmt::format("<rect{} fill=\"{}\"/>\n", box_attributes(part), hex(c.window));
     return out + body_ + "</svg>\n";
 }
 

@@ -2,6 +2,7 @@
 /// Generates the elements of an SVG file, clipped to the visible area.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,9 @@ struct SvgText {
 /// Collects elements in drawing order. Colours are 0xAABBGGRR.
 class SvgElements {
 public:
+    /// What has the colour of the ground is not seen on it.
+    explicit SvgElements(std::uint32_t ground) : ground_(ground) {}
+
     /// Sets the clip rectangle of subsequent elements.
     void clip(const SvgBox& box) { clip_ = box; }
 
@@ -48,14 +52,20 @@ public:
     void text(const SvgText& text);
     void heatmap(const SvgHeatmap& heatmap);
 
-    /// The complete SVG file.
-    std::string document(float width, float height, const Theme& theme, std::string_view title) const;
+    /// The part of `whole` in which something is seen, with this margin; `whole` if there is nothing.
+    SvgBox seen_within(const SvgBox& whole, float margin) const;
+    /// The complete SVG file of this part of the picture.
+    std::string document(const SvgBox& part, const Theme& theme, std::string_view title) const;
 
 private:
     /// Returns the clip-path attribute of an element in `attribute` ("" if none is needed), or false if it is invisible.
     bool clipping(const SvgBox& box, std::string& attribute);
     void add(const std::string& name, const SvgBox& box, const std::string& attributes);
+    /// Counts what is visible of the box as seen.
+    void see(const SvgBox& box, std::uint32_t color);
 
+    std::uint32_t ground_;
+    std::optional<SvgBox> seen_;
     SvgBox clip_{-1e9F, -1e9F, 1e9F, 1e9F};
     std::map<std::string, int> clips_;  ///< attributes of a clip rectangle -> number of its clipPath
     std::string gradients_;

@@ -10,6 +10,7 @@
 
 #include "app/platform/svg_canvas.hpp"
 #include "app/platform/svg_elements.hpp"
+#include "app/platform/trim.hpp"
 
 namespace attn::app {
 
@@ -278,13 +279,14 @@ PlainShapes::~PlainShapes() {
     style.CircleTessellationMaxError = curve_error_;
 }
 
-std::string svg_of(const ImDrawData& data, const Theme& theme, std::string_view title) {
+std::string svg_of(const ImDrawData& data, const Theme& theme, std::string_view title, bool trim) {
     const ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
     const Letters letters(atlas);
-    SvgElements elements;
+    SvgElements elements(theme.colors.pane);
     Reader reader(letters, atlas.TexUvWhitePixel, theme, elements);
     for (int i = 0; i < data.CmdListsCount; ++i) reader.read(*data.CmdLists[i]);
-    return elements.document(data.DisplaySize.x, data.DisplaySize.y, theme, title);
+    const SvgBox whole{0, 0, data.DisplaySize.x, data.DisplaySize.y};
+    return elements.document(trim ? elements.seen_within(whole, static_cast<float>(kPictureMargin)) : whole, theme, title);
 }
 
 }  // namespace attn::app

@@ -24,7 +24,8 @@ private:
     float curve_error_;
 };
 
-/// Converts a frame drawn with PlainShapes and an SvgCanvas. Letters clipped by a text field are left out.
-std::string svg_of(const ImDrawData& data, const Theme& theme, std::string_view title);
+/// Converts a frame drawn with PlainShapes and an SvgCanvas. Letters clipped by a text field are left out. `trim`: without the empty
+/// margins around what is drawn on the pane's colour.
+std::string svg_of(const ImDrawData& data, const Theme& theme, std::string_view title, bool trim = false);
 
 }  // namespace attn::app

@@ -9,6 +9,8 @@
 #include "app/session/document/named_runs.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/files/tensor_export.hpp"
+#include "app/session/lesson_page.hpp"
+#include "app/session/lessons/lesson_writer.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/training/trained_document.hpp"
 #include "app/session/values/gradients.hpp"
@@ -29,6 +31,13 @@ std::filesystem::path folder_beside(const std::filesystem::path& document, std::
     std::string name = document.filename().string();
     if (name.ends_with(kDocumentExtension)) name.resize(name.size() - kDocumentExtension.size());
     return document.parent_path() / (shown ? name + "-run" : fmt::format("{}-run-{}", name, run));
+}
+
+/// A lesson trains a run from its first step, with the same settings all along.
+void expect_trained_in_one_go(const Document& document, const TrainingReport& training) {
+    if (!document.trained || training.runs.empty() || training.runs.back().run != document.trained->run) return;
+    if (training.runs.back().origin || !training.runs.back().changes.empty())
+        throw Error("A lesson cannot train a branch, or a run whose settings were changed.");
 }
 
 }  // namespace
@@ -103,6 +112,21 @@ void Session::Impl::carry_out(const command::ExportTable& shown_table, const std
     files.end_notices(NoticeOf::File);
     files.write(shown_table.path, [table = shown_table.table](const std::filesystem::path& path, const WriteWatch& watch) {
         write_table(path, *table, watch);
+    });
+}
+void Session::Impl::carry_out(const command::MakeLessonStep& make, const std::string&) {
+    files.end_notices(NoticeOf::File);
+    try {
+        expect_trained_in_one_go(document(), training);
+        files.append_to_lesson(full_path(make.file), lesson_step(document(), make.look, run(), {make.title, make.caption}));
+    } catch (const Error& error) {
+        files.tell(error.what(), true);
+    }
+}
+void Session::Impl::carry_out(const command::ExportLesson& page, const std::string&) {
+    files.end_notices(NoticeOf::File);
+    files.write(page.path, [lesson = page.lesson](const std::filesystem::path& path, const WriteWatch& watch) {
+        write_lesson_page(path, *lesson, watch);
     });
 }
 void Session::Impl::carry_out(const command::CancelExport&, const std::string&) { files.cancel_export(); }

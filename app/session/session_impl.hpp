@@ -84,6 +84,8 @@ struct Session::Impl {
     void carry_out(const command::UseText& use, const std::string& merge);
     void carry_out(const command::ExportTensor& chosen, const std::string& merge);
     void carry_out(const command::ExportTable& shown_table, const std::string& merge);
+    void carry_out(const command::MakeLessonStep& make, const std::string& merge);
+    void carry_out(const command::ExportLesson& lesson, const std::string& merge);
     void carry_out(const command::CancelExport& cancel, const std::string& merge);
     void carry_out(const command::CopySnippet& copy, const std::string& merge);
     void carry_out(const command::ListFolder& list, const std::string& merge);

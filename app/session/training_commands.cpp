@@ -26,7 +26,8 @@ void Session::Impl::carry_out(const command::TrainBoth& both, const std::string&
     RunSettings right = broken;
     right.train.forward.mistake = Mistake::None;
     const auto complete = [&](const RunCurves& curves) {
-        if (curves.settings != right || curves.later) return false;
+        if (curves.origin) return false;  // the run that it branched off may have been trained otherwise
+        if (curves.settings != right || !curves.changes.empty()) return false;
         const bool ended = curves.run == run().run && run().phase == TrainingPhase::Finished;
         return ended || (right.stop.steps > 0 && !curves.losses.empty() && curves.losses.back().step >= right.stop.steps);
     };
@@ -41,7 +42,8 @@ bool Session::Impl::is_kept(std::uint64_t number) const {
 std::optional<KeptRun> Session::Impl::run_of(std::uint64_t number) const {
     const RunStatus& now = run();
     if (number != 0 && number == now.run)
-        return KeptRun{now.run, now.settings, now.phase, now.step, now.saved_step, now.moments.size(), now.history_bytes, now.file};
+        return KeptRun{now.run,           now.settings, now.phase, now.step, now.saved_step, now.moments.size(),
+                       now.history_bytes, now.file,     now.name};
     for (const KeptRun& kept : now.kept)
         if (kept.run == number) return kept;
     return {};

@@ -25,7 +25,8 @@ struct Tick {
     std::string text;
 };
 
-std::string tick_text(float value, const HeatmapStyle& style) {
+std::string tick_text(float value, const HeatmapStyle& style, const ColorBarOptions& options) {
+    if (options.turned) value = -value;
     const bool signed_ends = style.lo < 0 && style.hi > 0 && value != 0;
     // Enough digits to tell the ends of a narrow range from its middle.
     const float range = std::abs(style.hi - style.lo);
@@ -41,12 +42,13 @@ std::vector<Tick> ticks_of(const HeatmapStyle& style, const ColorBarOptions& opt
                 {1, style.map == ColorMap::Diverging ? "+row" : "row max"}};
     const bool above = options.cut_above || (options.has_marker && options.marker > style.hi),
                below = options.has_marker && options.marker < style.lo;
-    std::vector<Tick> ticks{{0, (below ? "≤" : "") + tick_text(style.lo, style)}, {1, (above ? "≥" : "") + tick_text(style.hi, style)}};
+    std::vector<Tick> ticks{{0, (below ? "≤" : "") + tick_text(style.lo, style, options)},
+                            {1, (above ? "≥" : "") + tick_text(style.hi, style, options)}};
     if (style.lo < 0 && style.hi > 0) {
         const float zero = place_of(value_scale(style), 0);
         if (zero > 0.1f && zero < 0.9f) ticks.push_back({zero, "0"});
     } else {
-        ticks.push_back({0.5f, tick_text(value_at(style, 0.5f), style)});
+        ticks.push_back({0.5f, tick_text(value_at(style, 0.5f), style, options)});
     }
     return ticks;
 }

@@ -16,6 +16,7 @@ struct ColorBarOptions {
     float width = 14;  ///< of the bar itself, in logical pixels
     float marker = 0;  ///< if `has_marker`: a number to point at, such as the hovered cell's
     bool has_marker = false;
+    bool turned = false;     ///< the numbers it stands for are those of the style with the other sign
     bool cut_above = false;  ///< larger numbers are common and get the colour of the upper end
 };
 

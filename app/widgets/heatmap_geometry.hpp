@@ -48,10 +48,13 @@ struct RowLabel {
 std::vector<RowLabel> labelled_rows(const HeatmapGeometry& geometry, float pitch, std::int64_t chosen);
 /// The number of digits that fit into a cell of this logical width; 0: no number is drawn.
 int cell_figures(float width);
-/// Draws numbers into cells that are large enough.
-void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data, const HeatmapStyle& style);
+/// Draws numbers into cells that are large enough. `dropped`: no zeros, which are crossed.
+void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data, const HeatmapStyle& style,
+                       bool dropped = false);
 /// Draws labels and titles around the cells.
 void draw_heatmap_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapOptions& options);
+/// Crosses the cells out that dropout has set to 0, where they are large enough: they look unlike small numbers.
+void draw_dropped_cells(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data);
 /// Marks the cells set by edits.
 void draw_edited_cells(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const CellMarks& marks);
 /// Draws frames around the selected and the hovered cells.

@@ -53,6 +53,23 @@ bool inside(std::int64_t i, std::int64_t n) { return i >= 0 && i < n; }
 
 }  // namespace
 
+void draw_dropped_cells(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapData& data) {
+    constexpr float kLeastCell = 5, kInset = 0.22F;
+    if (std::min(g.cell_w(), g.cell_h()) < ui.px(kLeastCell)) return;
+    const Color ink = with_alpha(ui.colors().muted, 0.9F);
+    const float line = line_for(ui, g, 1), x = kInset * g.cell_w(), y = kInset * g.cell_h();
+    list.PushClipRect(g.min, g.max, true);
+    for (std::int64_t row = g.first_row(); row < g.end_row(); ++row)
+        for (std::int64_t col = g.first_col(); col < g.end_col(); ++col) {
+            if (!data.knows(row, col) || data.masked(row, col) || data.at(row, col) != 0) continue;
+            const ImVec2 min{g.x_of(static_cast<double>(col)) + x, g.y_of(static_cast<double>(row)) + y};
+            const ImVec2 max{g.x_of(static_cast<double>(col) + 1) - x, g.y_of(static_cast<double>(row) + 1) - y};
+            list.AddLine(min, max, ink, line);
+            list.AddLine({min.x, max.y}, {max.x, min.y}, ink, line);
+        }
+    list.PopClipRect();
+}
+
 void draw_heatmap_marks(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapMarks& marks) {
     const Palette& c = ui.colors();
     const bool hover_row = inside(marks.hover_row, g.row_count), hover_col = inside(marks.hover_col, g.col_count);

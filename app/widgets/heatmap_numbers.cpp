@@ -102,8 +102,8 @@ bool is_cut(const HeatmapGeometry& g, const ImVec2& cell_min, const ImVec2& cell
 
 int cell_figures(float width) { return width < 20 ? 0 : width < 26 ? 1 : width < 44 ? 2 : width < 56 ? 3 : 4; }
 
-void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data,
-                       const HeatmapStyle& style) {
+void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data, const HeatmapStyle& style,
+                       bool dropped) {
     const NumberLook look = number_look(ui, geometry, style);
     if (look.decimals < 0) return;
     for (std::int64_t row = geometry.first_row(); row < geometry.end_row(); ++row) {
@@ -112,6 +112,7 @@ void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& ge
             if (!data.knows(row, col)) continue;
             const float value = data.at(row, col);
             const bool masked = data.masked(row, col);
+            if (dropped && value == 0) continue;
             // Masked cells are hatched. Only a masked score that the softmax reads as −∞ is written as well.
             if (masked && !(std::isinf(value) && value < 0 && geometry.cell_w() >= ui.px(kInfinityFrom))) continue;
             const auto [text, font] = text_that_fits(ui, value, look, geometry.cell_w() - ui.px(2));

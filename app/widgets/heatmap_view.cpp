@@ -140,9 +140,10 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
     }
     ui.canvas.heatmap(list, min, max, request);
     if (request.opacity >= 1) draw_finer(ui, list, g, request);
+    if (options.dropped) draw_dropped_cells(ui, list, g, data);
     if (options.numbers) {
         list.PushClipRect(min, max, true);
-        draw_cell_numbers(ui, list, g, data, style);
+        draw_cell_numbers(ui, list, g, data, style, options.dropped);
         list.PopClipRect();
     }
     const float line = std::max(1.0f, ui.px(1));

@@ -61,6 +61,7 @@ struct HeatmapOptions {
     bool pan = true;          ///< pan by dragging; false leaves dragging to the caller (painting)
     bool arrows = false;      ///< arrow keys move the selected cell; false if the panel uses them itself
     bool border = true;
+    bool dropped = false;                   ///< zeros are what dropout has left out, and are crossed
     bool lies_below = false;                ///< controls drawn later may lie on top of it
     const HeatmapBefore* before = nullptr;  ///< previous map whose colours fade into this one; numbers are those of this map from the start
     std::string_view note{};                ///< shown in red below the map, such as "3 NaN"

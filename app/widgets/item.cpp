@@ -36,7 +36,8 @@ bool join_keyboard(const Ui& ui, const char* label, const ControlNotes& notes, I
     const ImGuiID id = ImGui::GetItemID();
     const bool explained = !notes.tooltip.empty() || item.disabled || notes.explains_itself;
     ui.focus->note({id, label, ImGui::GetCurrentWindow()->Name, explained, notes.keyboard && !item.disabled, in_popup(), pane_corner(),
-                    std::string(notes.words.empty() ? shown_label(label) : notes.words), item.min.y, item.max.y, notes.ticked});
+                    std::string(notes.words.empty() ? shown_label(label) : notes.words), item.min.y, item.max.y, notes.ticked, item.min.x,
+                    item.max.x});
     if (!ui.focus->on(id)) return false;
     item.ringed = true;
     item.focused |= !ImGui::GetIO().WantTextInput;  // while text is typed, keys belong to the text field

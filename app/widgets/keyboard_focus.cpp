@@ -26,6 +26,14 @@ void KeyboardFocus::begin_frame() {
     if (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1)) visible_ = false;
     const ImVec2 moved = ImGui::GetIO().MouseDelta;
     pointing_ |= moved.x != 0 || moved.y != 0;
+    if (sought_.frames == 0) return;
+    --sought_.frames;
+    const auto found =
+        std::find_if(stops_.begin(), stops_.end(), [&](const FocusStop& stop) { return stop.reachable && stop.words == sought_.words; });
+    if (found == stops_.end()) return;
+    go_to(static_cast<std::size_t>(found - stops_.begin()));
+    pointing_ = true;  // its tooltip would cover its label
+    sought_ = {};
 }
 
 void KeyboardFocus::move(int direction, bool in_popup) {
@@ -61,6 +69,7 @@ void KeyboardFocus::go_to(std::size_t place) {
     visible_ = arrived_ = true;
     pointing_ = false;
     moved_ = true;
+    handed_over_ = false;
     release_keyboard_focus();
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn::app {
@@ -21,6 +22,7 @@ struct FocusStop {
     std::string words{};           ///< what it is found by: its label, or what ControlNotes say
     float top = 0, bottom = 0;     ///< on the screen
     std::optional<bool> ticked{};  ///< see ControlNotes
+    float left = 0, right = 0;
     bool in_menu() const { return in_popup && ticked.has_value(); }
 };
 
@@ -48,6 +50,8 @@ public:
     /// Moves to the item of a menu that the mouse is moved over.
     void point_at(ImGuiID id);
     void hide() { visible_ = false; }
+    /// Moves to the control that is found by these words, once it is drawn.
+    void seek(std::string words) { sought_ = {std::move(words), kSeekFrames}; }
     bool visible() const { return visible_; }
     /// Whether the mouse has rested since the focus moved. Then only the focused control has a tooltip.
     bool speaks() const { return visible_ && !pointing_; }
@@ -57,6 +61,9 @@ public:
     bool pressed() const { return pressed_; }
     /// True in the frame after the focus has moved: the control should scroll into view or start editing.
     bool arrived() const { return arrived_; }
+    /// Whether a field that the focus has arrived at should take the keyboard: true once. Asked again while the field has it, ImGui would
+    /// give it back to a field that the next Tab has just left.
+    bool hand_over() { return arrived_ && !std::exchange(handed_over_, true); }
 
 private:
     struct Focused {
@@ -72,8 +79,14 @@ private:
     std::size_t place_ = 0;
     std::optional<Focused> before_menu_;
     std::string typed_;  ///< letters of a menu's item
+    static constexpr int kSeekFrames = 60;
+    struct Sought {
+        std::string words{};
+        int frames = 0;  ///< for which it is still looked for
+    };
+    Sought sought_;
     double typed_at_ = 0;
-    bool visible_ = false, pressed_ = false, arrived_ = false, moved_ = false, pointing_ = false;
+    bool visible_ = false, pressed_ = false, arrived_ = false, moved_ = false, pointing_ = false, handed_over_ = false;
 };
 
 }  // namespace attn::app

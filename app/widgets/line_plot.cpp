@@ -15,8 +15,8 @@
 namespace attn::app {
 namespace {
 
-constexpr float kBottomRoom = 22, kTitleRoom = 16, kLeftRoom = 44, kTickPitchX = 96, kTickPitchY = 42;
-constexpr float kPlotZoom = 1.25f, kSlop = 4;
+constexpr float kBottomRoom = 22, kTitleRoom = 16, kLeftRoom = 44, kLegendRoom = 20, kTickPitchX = 96, kTickPitchY = 42;
+constexpr float kPlotZoom = 1.25f, kSlop = 4, kDashUnit = 2.5f;
 
 PlotAxis whole_x(std::span<const PlotSeries> series, bool log, const PlotOptions& options) {
     double lo = std::numeric_limits<double>::infinity(), hi = -lo;
@@ -140,17 +140,18 @@ void draw_axes(const Ui& ui, ImDrawList& list, const PlotArea& area, const PlotO
 }
 
 /// Draws a line, interrupted at non-finite numbers.
-void draw_line(ImDrawList& list, const PlotArea& area, const std::vector<EnvelopeColumn>& columns, Color color, float thickness) {
+void draw_line(ImDrawList& list, const PlotArea& area, const std::vector<EnvelopeColumn>& columns, Color color, float thickness, Dash dash,
+               float unit) {
     list.PathClear();
     for (const EnvelopeColumn& column : columns) {
         const ImVec2 at(area.at_x(column.x), area.at_y(column.mean));
         if (!column.gap && std::isfinite(at.x) && std::isfinite(at.y)) {
             list.PathLineTo(at);
         } else {
-            list.PathStroke(color, 0, thickness);
+            stroke_dashed(list, dash, color, thickness, unit);
         }
     }
-    list.PathStroke(color, 0, thickness);
+    stroke_dashed(list, dash, color, thickness, unit);
 }
 
 void draw_spread(ImDrawList& list, const PlotArea& area, const std::vector<EnvelopeColumn>& columns, Color color) {
@@ -174,11 +175,12 @@ void draw_series(const Ui& ui, ImDrawList& list, const PlotArea& area, const Plo
         envelope(x, one.curve->raw(), range, columns, area.x.log, gathered);
         const float opacity = one.opacity * (averaged ? 0.35f : 1);
         draw_spread(list, area, gathered, with_alpha(one.color, opacity * 0.8f));
-        draw_line(list, area, gathered, with_alpha(one.color, opacity), ui.px(averaged ? 1 : one.thickness));
+        draw_line(list, area, gathered, with_alpha(one.color, opacity), ui.px(averaged ? 1 : one.thickness),
+                  averaged ? Dash::Solid : one.dash, ui.px(kDashUnit));
     }
     if (!averaged) return;
     envelope(x, one.curve->smoothed(), range, columns, area.x.log, gathered);
-    draw_line(list, area, gathered, with_alpha(one.color, one.opacity), ui.px(one.thickness));
+    draw_line(list, area, gathered, with_alpha(one.color, one.opacity), ui.px(one.thickness), one.dash, ui.px(kDashUnit));
 }
 
 void vertical_line(const Ui& ui, ImDrawList& list, const PlotArea& area, double x, Color color, float thickness) {
@@ -187,29 +189,17 @@ void vertical_line(const Ui& ui, ImDrawList& list, const PlotArea& area, double 
     list.AddRectFilled(ImVec2(at, area.min.y), ImVec2(at + std::max(1.0f, ui.px(thickness)), area.max.y), color);
 }
 
-/// Names with their values at the cursor, or the latest ones; at the top right, which falling curves leave free.
-void draw_legend(const Ui& ui, ImDrawList& list, const PlotArea& area, std::span<const PlotSeries> series, const PlotCursor& cursor,
-                 std::string_view x_title) {
+/// Names with their latest values in a line above the plot, where no curve runs.
+void draw_legend(const Ui& ui, ImDrawList& list, const PlotArea& area, std::span<const PlotSeries> series) {
     ImFont* font = ui.fonts().mono_small;
-    float y = area.min.y + ui.px(2);
-    const auto line = [&](Color color, const std::string& text) {
-        const ImVec2 max(area.max.x - ui.px(6), y + font_size(font)), min(max.x - text_width(font, text), y);
-        list.AddRectFilled(ImVec2(min.x - ui.px(3), min.y), ImVec2(max.x + ui.px(3), max.y), with_alpha(ui.colors().pane, 0.75f));
-        draw_text(list, font, min, color, text);
-        y += font_size(font) + ui.px(3);
-    };
-    for (const PlotSeries& one : series) {
-        if (one.curve->empty() || one.name.empty()) continue;
-        const std::size_t at = cursor.x ? nearest_point(one.curve->x(), *cursor.x) : one.curve->size() - 1;
-        std::string text(one.name);
-        text.append(" ").append(format_number(one.curve->smoothed().values()[at]));
-        // At the cursor, show both the average and the measured value.
-        if (cursor.x && one.curve->smoothing() > 0) text.append(" (").append(format_number(one.curve->raw().values()[at])).append(")");
-        line(with_alpha(one.color, std::max(one.opacity, 0.6f)), text);
+    float right = area.max.x - ui.px(6);
+    for (auto one = series.rbegin(); one != series.rend(); ++one) {
+        if (one->curve->empty() || one->name.empty()) continue;
+        const std::string text = std::string(one->name) + " " + format_number(one->curve->smoothed().values().back());
+        const float left = right - text_width(font, text);
+        draw_text(list, font, ImVec2(left, area.min.y - ui.px(kLegendRoom)), with_alpha(one->color, std::max(one->opacity, 0.6f)), text);
+        right = left - ui.px(16);
     }
-    if (!cursor.x) return;
-    std::string place(x_title.empty() ? "at" : x_title);
-    line(ui.colors().muted, place.append(" ").append(format_count(std::llround(*cursor.x))));
 }
 
 }  // namespace
@@ -222,6 +212,7 @@ PlotResult line_plot(const Ui& ui, const char* id, ImVec2 min, ImVec2 max, std::
         area.min.x += ui.px(kLeftRoom);
         area.max.y -= ui.px(kBottomRoom + (options.x_title.empty() ? 0 : kTitleRoom));
     }
+    if (options.legend) area.min.y += ui.px(kLegendRoom);
     area.max.x = std::max(area.max.x, area.min.x + 1);
     area.max.y = std::max(area.max.y, area.min.y + 1);
     area.x = x_axis(series, view, options);
@@ -239,7 +230,7 @@ PlotResult line_plot(const Ui& ui, const char* id, ImVec2 min, ImVec2 max, std::
     if (cursor.x) vertical_line(ui, list, area, *cursor.x, with_alpha(ui.colors().text, 0.5f), 1);
     if (options.marker) vertical_line(ui, list, area, *options.marker, ui.colors().chosen, 2);
     list.PopClipRect();
-    if (options.legend) draw_legend(ui, list, area, series, cursor, options.x_title);
+    if (options.legend) draw_legend(ui, list, area, series);
     result.area = area;
     return result;
 }

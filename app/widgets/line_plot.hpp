@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/widgets/curve.hpp"
+#include "app/widgets/dashes.hpp"
 #include "app/widgets/plot_axis.hpp"
 #include "app/widgets/ui.hpp"
 
@@ -18,9 +19,10 @@ struct PlotSeries {
     std::string_view name;
     const Curve* curve = nullptr;  ///< if smoothed, the raw points are drawn faint and the average bold; otherwise a single bold line
     Color color = 0;
-    float opacity = 1;    ///< lower for earlier runs
-    float thickness = 2;  ///< in logical pixels
-    bool raw = true;      ///< draw the raw points too if there is an average
+    float opacity = 1;        ///< lower for earlier runs
+    float thickness = 2;      ///< in logical pixels
+    Dash dash = Dash::Solid;  ///< of the bold line
+    bool raw = true;          ///< draw the raw points too if there is an average
 };
 
 /// The visible range of x; owned by the caller and shared by plots that zoom together.
@@ -50,7 +52,7 @@ struct PlotOptions {
     std::optional<std::pair<double, double>> y_range{};  ///< fixed range of y
     std::optional<double> x_end{};                       ///< the full range of x extends at least from 0 to here
     std::optional<double> marker{};                      ///< the shown moment: a line in the selection colour
-    bool legend = true;                                  ///< names with the values at the cursor, or the latest ones
+    bool legend = true;                                  ///< names with the latest values, above the plot
     bool axes = true;                                    ///< false for small plots: only the curve and its base line
     bool scrub = false;                                  ///< dragging moves through x; the right button pans
     bool zoom = true;                                    ///< with the wheel

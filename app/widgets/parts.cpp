@@ -62,7 +62,7 @@ void gap(const Ui& ui, float logical) { ImGui::Dummy(ImVec2(1, std::max(0.0f, ui
 
 bool value_row(const Ui& ui, std::string_view label, std::string_view value, std::string_view tooltip) {
     ImGui::PushID(label.data(), label.data() + label.size());
-    const Item item = begin_item(ui, "row", ImVec2(ImGui::GetContentRegionAvail().x, ui.px(22)), {.tooltip = tooltip});
+    const Item item = begin_item(ui, "row", ImVec2(ImGui::GetContentRegionAvail().x, ui.px(22)), {.tooltip = tooltip, .words = label});
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float value_width = text_width(ui.fonts().mono, value);

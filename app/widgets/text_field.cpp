@@ -32,7 +32,7 @@ bool text_field(const Ui& ui, const char* id, std::string& text, const char* hin
     ImGui::PushStyleColor(ImGuiCol_FrameBg, c.window);
     ImGui::PushStyleColor(ImGuiCol_Text, c.text);
     ImGui::PushStyleColor(ImGuiCol_TextDisabled, c.faint);
-    if (ui.focus != nullptr && ui.focus->arrived() && ui.focus->on(ImGui::GetID(id))) focus_next_field();
+    if (ui.focus != nullptr && ui.focus->on(ImGui::GetID(id)) && ui.focus->hand_over()) focus_next_field();
     ImGui::SetNextItemWidth(resolve_width(ui, width, ui.px(160)));
     const ImGuiInputTextFlags flags =
         ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackCharFilter | ImGuiInputTextFlags_EnterReturnsTrue;

@@ -3,6 +3,7 @@
 
 #include <imgui.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,19 @@ std::vector<std::string> readable_pieces(std::span<const Token> tokens);
 /// scrolls, and counts the chips beyond its ends. Chips outside the visible area are not drawn.
 ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& options = {});
 
+/// A list of words that may be meant, which another panel draws below the field.
+struct TextEditList {
+    bool open = false;     ///< Tab, ↑ and ↓ move in it, and Escape closes it before the field
+    bool chosen = false;   ///< one of them is chosen: Enter takes it instead of committing the text
+    bool pointed = false;  ///< the mouse is on it: a click there does not end the editing
+};
+
+/// Puts `with` in the place of the bytes [from, to) of the field.
+struct FieldChange {
+    std::size_t from = 0, to = 0;
+    std::string with;
+};
+
 struct TextEdit {
     bool editing = false;
     bool focus = false;        ///< take the focus in the next frame
@@ -66,6 +80,11 @@ struct TextEdit {
     FieldText stand_ins{};
     std::string field;                              ///< the text as stored in ImGui's field
     std::size_t most_bytes = std::size_t{1} << 20;  ///< longer texts are rejected
+    std::size_t caret = 0;                          ///< the byte of the field before which it stands
+    std::optional<int> returns_to{};                ///< where the caret is placed instead
+    float scrolled = 0;                             ///< how far the field is scrolled, in pixels
+    TextEditList list{};
+    std::optional<FieldChange> change{};  ///< made in the next frame
 };
 
 struct TextEditResult {
@@ -73,6 +92,9 @@ struct TextEditResult {
     bool committed = false;  ///< Enter was pressed, or the field lost the focus
     bool too_long = false;   ///< what was pasted or typed was rejected
     bool cancelled = false;  ///< Escape was pressed: `text` is `original` again
+    // Keys of the list:
+    bool tab = false, takes = false, closes_list = false;
+    int moved = 0;  ///< by ↓ and ↑
 };
 
 /// Starts editing `text`.

@@ -176,7 +176,7 @@ class Graph:
 
 
 class Call:
-    """One call of a module: which, for the how manyth time, and from which other call."""
+    """One call of a module: of which module, which of its calls, and from which other call."""
     __slots__ = ("module", "number", "outer", "training", "depth", "place")
 
     def __init__(self, module, number, outer=None, training=False, depth=0):
@@ -3448,6 +3448,7 @@ class Run:
         self.gradients, self.process, self.recorder, self.thread = gradients, os.getpid(), None, None
         self.number, self.graphs, self.unfollowed, self.files, self.error = 0, [], {}, {}, None
         self.finished, self.open, self.dead, self.waiting, self.written = False, False, False, 0, {}
+        self.counting = threading.Lock()  # for `waiting`
         self.queue, self.started, self.streams, self.flushed = queue.SimpleQueue(), None, {}, 0.0
         self.rank, self.ranks = _rank()
         _runs.add(self)
@@ -3562,7 +3563,8 @@ class Run:
             step.modules_below += list(root.modules())
             path = step.names.modules.get(id(root), "")
             step.names_below |= {name for name in step.names.parameters if not path or name.startswith(path + ".")}
-        self.waiting += step.bytes
+        with self.counting:
+            self.waiting += step.bytes
         if self.thread is None:
             self.thread = threading.Thread(target=self.write_all, name="attnscope", daemon=True)
             self.thread.start()
@@ -3599,7 +3601,8 @@ class Run:
                     self.dead = True
                     _warn(f"nothing more is recorded in {self.path}: {type(error).__name__}: {error}")
             finally:
-                self.waiting -= step.bytes
+                with self.counting:
+                    self.waiting -= step.bytes
                 step.graph.forget()
                 step = None
 
@@ -3613,25 +3616,29 @@ class Run:
         for each in described.unfollowed:
             self.unfollowed.setdefault(each["what"], each)
         self.files.update(described.quoted())
-        tensors = self.changed_parameters(described.tensors)
+        tensors, marks = self.changed_parameters(described.tensors)
         metadata = {"format": FORMAT, "run": str(self.run), "step": str(step.number), "rank": str(self.rank),
                     "graph": str(([each for each, _ in self.graphs]).index(graph)), "complete": "no" if step.error else "yes"}
         name = f"run{self.run}-step{step.number:08d}-rank{self.rank}.safetensors"
         if new:
             self.write_recording()
-        write_safetensors(os.path.join(self.path, name), tensors, metadata)
+        written = write_safetensors(os.path.join(self.path, name), tensors, metadata)
+        self.written.update((each, marks[each]) for each in written if each in marks)
 
     def changed_parameters(self, tensors):
-        """Parameters are written again only when they changed."""
-        kept = []
+        """The tensors to write, and marks of the parameters among them: these are written again only when they changed."""
+        kept, marks = [], {}
         for each in tensors:
             if each.name.startswith("parameters/"):
-                mark = hashlib.blake2b(np.ascontiguousarray(each.read()).tobytes(), digest_size=16).digest()
+                try:
+                    mark = hashlib.blake2b(np.ascontiguousarray(each.read()).tobytes(), digest_size=16).digest()
+                except (RuntimeError, ValueError, TypeError, NotImplementedError):
+                    continue
                 if self.written.get(each.name) == mark:
                     continue
-                self.written[each.name] = mark
+                marks[each.name] = mark
             kept.append(each)
-        return kept
+        return kept, marks
 
     def json_name(self, number=None):
         rank = f"-rank{self.rank}" if self.rank else ""
@@ -3739,7 +3746,7 @@ def record(path, *modules, tokens=None, every=1, stages=None, layers=None, heads
 
     modules     record only what runs inside these, and take names from them; without, everything is recorded
     tokens      the words of a text, one list for each of several texts, or a pair (source, target) for cross-attention
-    every       with `run.step()` in the block: record every so manieth step
+    every       with `run.step()` in the block: record every n-th step
     stages      names of the stages to write ("weights", or a list of names); without, all
     layers      numbers of the layers to write
     heads       numbers of the heads to write
@@ -3752,7 +3759,7 @@ def record(path, *modules, tokens=None, every=1, stages=None, layers=None, heads
 
 
 def watch(model, path, every=50, **options):
-    """Records a training loop: the first step, then every so manieth. A step ends with `run.step(loss=..., anything=...)`, and the run
+    """Records a training loop: the first step, then every n-th. A step ends with `run.step(loss=..., anything=...)`, and the run
     with `run.close()`, with the end of a `with` block, or with the program. Takes the options of `record`, too."""
     names = ("tokens", "stages", "layers", "heads", "parameters", "gradients", "dtype", "memory")
     unknown = set(options) - set(names)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/doctor/beside.hpp"
 #include "engine/doctor/dropout_evidence.hpp"
 #include "engine/doctor/rotation.hpp"
 #include "engine/tensor/error.hpp"
@@ -281,6 +282,7 @@ private:
                 out_.max_error = std::max(out_.max_error, compared->max_error);
         recorded_ = comparison.recorded;
         expected_ = comparison.expected;
+        out_.beside = std::make_shared<const Beside>(beside(attention_.sequences[*wrong_], part, judgement, comparison));
         const std::string recorded = fmt::format("{}{} is {}", out_.stage, cell_text(out_.cell), number_text(comparison.recorded));
         if (std::isnan(comparison.expected) && !judgement.suspects.empty() && judgement.suspects.front().bug == Bug::AlibiSign)
             difference_ = "The bias in the file cannot be right.";
@@ -292,6 +294,7 @@ private:
     void clear_place() {
         out_.stage.clear();
         out_.cell.clear();
+        out_.beside.reset();
         out_.max_error = 0;
     }
 

@@ -122,7 +122,7 @@ Diagnosis combined(std::vector<Diagnosis> each) {
 void list_wrong(Diagnosis& diagnosis) {
     if (diagnosis.verdict != Verdict::Wrong) return;
     diagnosis.findings.insert(diagnosis.findings.begin(), {Severity::Wrong, diagnosis.attention, diagnosis.stage, diagnosis.cell, -1,
-                                                           diagnosis.explanation, diagnosis.bug});
+                                                           diagnosis.explanation, diagnosis.bug, diagnosis.beside});
 }
 
 }  // namespace

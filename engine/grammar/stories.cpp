@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/grammar/story_words.hpp"
+
 namespace attn {
 namespace {
 
@@ -617,6 +619,29 @@ const std::vector<bool>& names_and_toys() {
         return are;
     }();
     return kAre;
+}
+
+const std::vector<StoryWords>& story_words() {
+    static const std::vector<StoryWords> kAbout = [] {
+        std::vector<StoryWords> about(stories().vocabulary().size(), StoryWords::Other);
+        const auto note = [&about](StoryWords kind, const auto& words) {
+            for (const Words word : words) about[static_cast<std::size_t>(stories().id_of(word))] = kind;
+        };
+        const auto note_each = [&note](StoryWords kind, std::initializer_list<Words> words) { note(kind, words); };
+        note(StoryWords::Names, kGirls);
+        note(StoryWords::Names, kBoys);
+        note(StoryWords::Toys, kToys);
+        note(StoryWords::Looks, kLooks);
+        for (const Words place : kPlaces) note_each(StoryWords::Places, {place.substr(place.rfind(' ') + 1)});
+        note(StoryWords::Places, kSpots);
+        note(StoryWords::Places, kManySpots);
+        for (const Animal& animal : kAnimals) note_each(StoryWords::Animals, {animal.one, animal.many});
+        for (const Pair& pair : kOpposites) note_each(StoryWords::Feelings, {pair.one, pair.other});
+        for (const Cause& cause : kCauses) note_each(StoryWords::Feelings, {cause.feels});
+        for (const Effect& effect : kEffects) note_each(StoryWords::Feelings, {effect.feels});
+        return about;
+    }();
+    return kAbout;
 }
 
 }  // namespace attn

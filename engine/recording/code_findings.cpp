@@ -38,6 +38,7 @@ struct Evidence {
     std::optional<Numbers> numbers(const RecordedStage* stage) const {
         const NamedArray* header = stage == nullptr ? nullptr : step.find(full_name(attention, *stage));
         if (header == nullptr || header->shape.size() != stage->axes.size() || count_of(*header) > kMostNumbers) return {};
+        if (count_of(*header) == 0) return {};
         return numbers_of(step.read(header->name), stage->axes, step.source());
     }
 };
@@ -127,7 +128,7 @@ void look_at_sign(const Evidence& evidence) {
     for (const RecordedStage& stage : evidence.attention.stages) {
         if ((stage.op != "mask" && stage.op != "bias") || stage.mask.empty()) continue;
         const NamedArray* mask = evidence.step.find(stage.mask);
-        if (mask == nullptr || mask->dtype == DType::Bool) continue;
+        if (mask == nullptr || mask->dtype == DType::Bool || count_of(*mask) > kMostNumbers) continue;
         const std::vector<double> cells = values_as<double>(evidence.step.read(stage.mask), evidence.step.source());
         const double most = cells.empty() ? 0 : *std::max_element(cells.begin(), cells.end());
         if (most >= 1000)

@@ -31,6 +31,8 @@ public:
     StageCheck check(const RecordedStage& stage) {
         StageCheck result;
         result.stage = stage.name;
+        depth_ = 0;
+        followed_.clear();
         const std::string name = full_name(attention_, stage);
         if (step_.find(name) == nullptr) {
             result.reason = stage.have == Have::Recorded ? "not in this step" : stage.reason.empty() ? "not recorded" : stage.reason;
@@ -51,9 +53,25 @@ private:
     Numbers recorded_numbers(const std::string& name, const std::string& axes) const {
         const NamedArray* header = step_.find(name);
         if (count_of(*header) > kMostNumbers) throw NotComputed{"too large to be checked"};
-        if (header->shape.size() != axes.size()) throw NotComputed{"the axes of " + escaped(name) + " are not known"};
+        expect_axes(*header, axes);
         Numbers numbers = numbers_of(step_.read(name), axes, step_.source());
         return numbers;
+    }
+
+    /// Numbers are found by the letters of their axes: each axis has one, and no letter stands twice.
+    static void expect_axes(const NamedArray& header, const std::string& axes) {
+        bool usable = !axes.empty() && header.shape.size() == axes.size();
+        for (std::size_t axis = 0; usable && axis < axes.size(); ++axis)
+            usable = header.shape[axis] > 0 && axes.find(axes[axis], axis + 1) == std::string::npos;
+        if (!usable) throw NotComputed{"the axes of " + escaped(header.name) + " are not known"};
+    }
+
+    /// Whether two tensors agree wherever both have a letter.
+    static void expect_to_fit(const Numbers& a, const Numbers& b) {
+        for (const char letter : a.axes) {
+            const std::int64_t one = a.size(letter), other = b.size(letter);
+            if (one != other && one != 1 && other != 1) throw NotComputed{"its inputs do not fit together"};
+        }
     }
 
     /// The same for a stage or mask of the attention, whose sizes are known. Columns of a sink come beside the keys.
@@ -62,7 +80,8 @@ private:
         for (std::size_t axis = 0; axis < axes.size(); ++axis) {
             const std::int64_t size = attention_.size(axes[axis]) + (axes[axis] == 'S' ? extra : 0);
             if (size > 0 && numbers.shape[axis] != size && numbers.shape[axis] != 1)
-                throw NotComputed{fmt::format("{} is {}, but {} is {} long", axes[axis], size, escaped(name), numbers.shape[axis])};
+                throw NotComputed{
+                    fmt::format("{} is {}, but {} is {} long", escaped(axes.substr(axis, 1)), size, escaped(name), numbers.shape[axis])};
         }
         return numbers;
     }
@@ -111,10 +130,33 @@ private:
         for (const char letter : a.axes)
             if (b.axes.find(letter) != std::string::npos && stage.axes.find(letter) == std::string::npos) summed = letter;
         if (summed == 0) throw NotComputed{"its axes do not tell what is summed"};
+        expect_to_fit(a, b);
+        expect_room(a, b, stage.axes);
         return product_over(a, b, stage.axes, summed, attention_.repeat);
     }
 
+    /// Throws NotComputed for a result of more than kMostNumbers.
+    void expect_room(const Numbers& a, const Numbers& b, const std::string& axes) const {
+        std::int64_t count = 1;
+        for (const char letter : axes) {
+            const std::int64_t heads = letter == 'H' ? std::max(a.size('G'), b.size('G')) * attention_.repeat : 1;
+            const std::int64_t size = std::max({a.size(letter), b.size(letter), heads, std::int64_t{1}});
+            if (size > kMostNumbers || (count *= size) > kMostNumbers) throw NotComputed{"too large to be checked"};
+        }
+    }
+
+    /// What only follows is computed from what is recorded before it, through no more stages than an attention has.
     Numbers computed(const RecordedStage& stage) {
+        constexpr int kMostSteps = 16;
+        if (depth_ >= kMostSteps) throw NotComputed{"too many stages before it were not recorded"};
+        if (const auto known = followed_.find(&stage); known != followed_.end()) return known->second;
+        ++depth_;
+        Numbers numbers = from_inputs(stage);
+        --depth_;
+        return followed_.emplace(&stage, std::move(numbers)).first->second;
+    }
+
+    Numbers from_inputs(const RecordedStage& stage) {
         if (stage.op == "product") return product(stage);
         if (stage.op == "scale") return scaled(stage);
         if (stage.op == "cap" && !std::isnan(stage.by)) return capped_at(input(stage, 0), stage.by);
@@ -213,6 +255,8 @@ private:
     const RecordedAttention& attention_;
     const RecordedStep& step_;
     const FindParameter& parameter_;
+    int depth_ = 0;
+    std::map<const RecordedStage*, Numbers> followed_;  ///< computed for the stage that is being checked
 };
 
 }  // namespace
@@ -222,14 +266,16 @@ FindParameter parameters_as_of(const Recording& recording, const StepFile& step)
     for (const StepFile& each : recording.steps)
         if (each.rank == step.rank && each.step <= step.step) paths.push_back(each.path);
     // Which file has the newest numbers of each; found when the first is asked for.
-    auto newest = std::make_shared<std::map<std::string, std::filesystem::path>>();
+    auto newest = std::make_shared<std::optional<std::map<std::string, std::filesystem::path>>>();
     return [newest, paths](const std::string& name) -> std::optional<NamedArray> {
-        if (newest->empty())
+        if (!*newest) {
+            newest->emplace();
             for (const std::filesystem::path& path : paths)
                 for (const RecordedStep file(path); const NamedArray& tensor : file.tensors())
-                    if (tensor.name.starts_with(kParameters)) (*newest)[tensor.name.substr(kParameters.size())] = path;
-        const auto found = newest->find(name);
-        if (found == newest->end()) return {};
+                    if (tensor.name.starts_with(kParameters)) (**newest)[tensor.name.substr(kParameters.size())] = path;
+        }
+        const auto found = (*newest)->find(name);
+        if (found == (*newest)->end()) return {};
         return RecordedStep(found->second).read(std::string(kParameters) + name);
     };
 }

@@ -30,7 +30,7 @@ double number_in(JsonObject& object, std::string_view key, double otherwise) {
     const double infinite = std::numeric_limits<double>::infinity();
     if (value->is_string() && value->text() == "inf") return infinite;
     if (value->is_string() && value->text() == "-inf") return -infinite;
-    object.fail(key, "is no number", FileFault::Format);
+    object.fail(key, "is not a number", FileFault::Format);
 }
 
 char letter_in(JsonObject& object, std::string_view key) {
@@ -117,7 +117,7 @@ std::map<char, std::int64_t> sizes_in(JsonObject& object) {
     for (const Json::Member& member : axes->whole().members()) {
         std::int64_t size = 0;
         axes->read(member.first, size, 0, kMostCount);
-        if (member.first.size() != 1) axes->fail(member.first, "is no letter of an axis", FileFault::Schema);
+        if (member.first.size() != 1) axes->fail(member.first, "is not a letter of an axis", FileFault::Schema);
         sizes[member.first[0]] = size;
     }
     return sizes;
@@ -139,7 +139,6 @@ RecordedAttention attention_in(JsonObject& entry) {
     attention.heads_known = heads == "known";
     entry.read("repeat", attention.repeat, 1, kMostCount);
     attention.sizes = sizes_in(entry);
-    attention.softmax_over = letter_in(entry, "softmax_over");
     if (const double scale = number_in(entry, "scale", std::nan("")); !std::isnan(scale)) attention.scale = scale;
     for (JsonObject& stage : entry.objects("stages")) attention.stages.push_back(stage_in(stage));
     attention.facts = facts_in(entry);
@@ -159,12 +158,12 @@ std::vector<std::vector<std::string>> rows_in(JsonObject& object, std::string_vi
     std::vector<std::vector<std::string>> rows;
     const Json* value = object.value(key);
     if (value == nullptr) return rows;
-    if (!value->is_list()) object.fail(key, "is no list of rows of words", FileFault::Format);
+    if (!value->is_list()) object.fail(key, "is not a list of rows of words", FileFault::Format);
     for (const Json& row : value->items()) {
         std::vector<std::string>& words = rows.emplace_back();
-        if (!row.is_list()) object.fail(key, "is no list of rows of words", FileFault::Format);
+        if (!row.is_list()) object.fail(key, "is not a list of rows of words", FileFault::Format);
         for (const Json& word : row.items()) {
-            if (!word.is_string()) object.fail(key, "is no list of rows of words", FileFault::Format);
+            if (!word.is_string()) object.fail(key, "is not a list of rows of words", FileFault::Format);
             words.push_back(word.text());
         }
     }
@@ -193,13 +192,8 @@ Recording described_by(const std::filesystem::path& file) {
     Recording recording;
     recording.has_graph = true;
     object.read("run", recording.run, 0, kMostCount);
-    object.read("ranks", recording.ranks, 1, kMostCount);
-    object.read("writer", recording.writer);
-    object.read("library", recording.library);
-    object.read("finished", recording.finished);
     recording.error = error_in(object);
     recording.tokens = rows_in(object, "tokens");
-    recording.source_tokens = rows_in(object, "source_tokens");
     for (JsonObject& graph : object.objects("graphs")) {
         recording.graphs.push_back(graph_in(graph));
         expect_sound(recording.graphs.back(), name);

@@ -61,7 +61,6 @@ struct RecordedAttention {
     bool heads_known = true;
     std::int64_t repeat = 1;             ///< query heads that share a head of k and v
     std::map<char, std::int64_t> sizes;  ///< by letter
-    char softmax_over = 'S';             ///< '?' if it is none of the letters
     std::optional<double> scale;         ///< product of all factors between q·k and the softmax, if known
     std::vector<RecordedStage> stages;   ///< in the order of the code
     std::vector<Fact> facts;
@@ -90,12 +89,9 @@ struct StepFile {
 struct Recording {
     std::filesystem::path path;
     std::int64_t run = 1;
-    std::int64_t ranks = 1;
-    std::string writer, library;
-    bool finished = true;
-    std::string error;  ///< the error that ended the recorded code, with its line; "" if none
-    std::vector<std::vector<std::string>> tokens, source_tokens;
-    bool has_graph = false;  ///< false: without recording.json, the graphs are made from the names of tensors
+    std::string error;                             ///< the error that ended the recorded code, with its line; "" if none
+    std::vector<std::vector<std::string>> tokens;  ///< rows of words
+    bool has_graph = false;                        ///< false: without recording.json, the graphs are made from the names of tensors
     std::vector<RecordedGraph> graphs;
     std::vector<Unfollowed> unfollowed;
     std::vector<StepFile> steps;  ///< by step, then by rank

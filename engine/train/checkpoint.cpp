@@ -31,10 +31,11 @@ namespace {
 using CheckpointMetadata = std::map<std::string, std::string>;
 
 constexpr const char *kFormatKey = "attnscope", *kFormat = "attnscope-checkpoint/1";
-constexpr const char *kSettings = "settings", *kVocabulary = "vocabulary", *kSteps = "steps", *kPlateau = "plateau",
+constexpr const char *kSettings = "settings", *kVocabulary = "vocabulary", *kSteps = "steps", *kPlateau = "plateau", *kName = "name",
                      *kChecksum = "checksum";
 constexpr std::string_view kFirstMoments = "optimizer.exp_avg.", kSecondMoments = "optimizer.exp_avg_sq.", kText = "task.text";
 constexpr std::uint64_t kMaxConfigJson = 1 << 20;
+constexpr std::size_t kLongestRunName = 60;
 
 /// 64-bit FNV-1a over 8 bytes at a time: any single flipped bit changes it, and it is cheap compared with writing the file.
 class Checksum {
@@ -256,6 +257,8 @@ void read_metadata(const ArrayFile& file, Checkpoint& checkpoint) {
                         fmt::format("expected {}, found \"{}\"", kFormat, escaped(format)));
     checkpoint.steps = parse_steps(file);
     checkpoint.settings = run_settings_from_json(file.metadata_at(kSettings), file.source + ", metadata settings");
+    if (const auto name = file.metadata.find(kName); name != file.metadata.end())
+        checkpoint.name = escaped(name->second, kLongestRunName);  // it is shown in legends
     read_plateau(file, checkpoint);
     read_vocabulary(file.metadata_at(kVocabulary), file.source + ", metadata vocabulary", checkpoint);
     const std::int64_t symbols = static_cast<std::int64_t>(checkpoint.vocabulary.size()), size = checkpoint.settings.model.vocab_size;
@@ -339,6 +342,7 @@ CheckpointMetadata metadata_of(const std::string& file, const Checkpoint& checkp
         throw FileError(FileFault::Format, file, "metadata settings", "the text's name is not UTF-8");
     metadata[kSettings] = to_json(settings).dump();
     metadata[kVocabulary] = vocabulary_json(file, checkpoint).dump();
+    if (!checkpoint.name.empty()) metadata[kName] = checkpoint.name;
     return metadata;
 }
 

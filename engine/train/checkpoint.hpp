@@ -25,11 +25,13 @@ namespace attn {
 ///   vocabulary  JSON {"kind", "special_tokens", "symbols": [...], "bytes": [[id, byte], ...]}; a symbol that is a stray byte is "" in
 ///               "symbols" and listed in "bytes"
 ///   steps       number of finished steps
+///   name        what the user called the run, if anything; read as escaped(), at most 60 characters
 ///   plateau     JSON {"step", "best_loss", "without_better"} if the run was evaluated; best_loss only if one was finite
 ///   checksum    of everything else in the file
 /// take_checkpoint() (engine/train/resume.hpp) creates one from a run.
 struct Checkpoint {
     RunSettings settings;  ///< including the model's sizes
+    std::string name{};    ///< of the run; "" for none
     std::int64_t steps = 0;
     Plateau plateau;
     TokenizerKind tokenizer = TokenizerKind::Character;

@@ -188,6 +188,16 @@ struct Group {
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 void PrintTo(const Group& group, std::ostream* out) { *out << group.name; }
 
+/// The first indented block in the documents that is a JSON object.
+std::string lesson_in_documents() {
+    std::string block;
+    for (const std::string& line : lines_of(documents())) {
+        if (line == "    {" || (!block.empty() && line.starts_with("    "))) block += line + "\n";
+        else if (!block.empty()) break;
+    }
+    return block;
+}
+
 Group training() {
     const Effect copied = [](const Outcome&, const Place& place) {
         std::filesystem::copy_file(place.path("runs/my/model.safetensors"), place.path("before.safetensors"),
@@ -381,6 +391,22 @@ Group numbers() {
 /// Replaces numbers, which depend on machine and file, to compare the text around them.
 std::string without_numbers(const std::string& text) { return std::regex_replace(text, std::regex("-?[0-9]+\\.[0-9]+"), "#"); }
 
+/// A recording of one attention with weights of 0.5, as another program would write it.
+void write_recording(const Place& place) {
+    std::filesystem::create_directories(place.path("run.attn"));
+    place.write("run.attn/recording.json", R"({"format": "attnscope-recording/1", "graphs": [{"attentions": [{"name": "layers.0.attn",
+        "axes": {"B": 1, "H": 1, "T": 2, "S": 2, "D": 4}, "scale": 1, "source": "my.py:8", "stages": [
+        {"name": "q", "op": "given", "axes": "BHTD"}, {"name": "k", "op": "given", "axes": "BHSD"},
+        {"name": "scores", "op": "product", "inputs": ["q", "k"], "axes": "BHTS", "line": "my.py:9"},
+        {"name": "weights", "op": "softmax", "inputs": ["scores"], "axes": "BHTS"}]}]}]})");
+    const std::vector<float> zeros(8, 0), scores(4, 0), weights(4, 0.5F);
+    ArrayFile file;
+    file.arrays = {make_array<float>("layers.0.attn/q", {1, 1, 2, 4}, zeros), make_array<float>("layers.0.attn/k", {1, 1, 2, 4}, zeros),
+                   make_array<float>("layers.0.attn/scores", {1, 1, 2, 2}, scores),
+                   make_array<float>("layers.0.attn/weights", {1, 1, 2, 2}, weights)};
+    write_safetensors(place.path("run.attn/run1-step00000050-rank0.safetensors"), file);
+}
+
 Group verdicts() {
     const std::string dump_command = "attnscope doctor dump.safetensors";
     const Effect dump = [](const Outcome&, const Place& place) {
@@ -427,6 +453,27 @@ Group verdicts() {
           [](const Outcome& outcome, const Place&) { EXPECT_EQ(json::parse(outcome.out).at("bug"), "no_scale"); },
           "attnscope doctor dump.safetensors --json; test $? = 1"},
          {"attnscope doctor --leak 3 --preset gpt-tiny", says("no earlier output changes")},
+         {"attnscope recording run.attn",
+          [](const Outcome& outcome, const Place&) {
+              EXPECT_THAT(outcome.out, HasSubstr("weights  [1, 1, 2, 2]  follows"));
+              EXPECT_THAT(outcome.out, HasSubstr("wrong: The scores are not divided by √4 = 2"));
+              EXPECT_THAT(outcome.out, HasSubstr("(my.py:9)"));
+          },
+          "attnscope recording run.attn; test $? = 1", [](const Outcome&, const Place& place) { write_recording(place); }},
+         {"attnscope recording run.attn --step 50 --json",
+          [](const Outcome& outcome, const Place&) {
+              const json line = json::parse(outcome.out);
+              EXPECT_EQ(line.at("steps"), json::parse("[50]"));
+              EXPECT_EQ(line.at("attentions").at(0).at("verdict"), "wrong");
+              EXPECT_EQ(line.at("attentions").at(0).at("stages").at("weights"), json::parse("[1, 1, 2, 2]"));
+          },
+          "attnscope recording run.attn --step 50 --json; test $? = 1"},
+         {"attnscope export --recording run.attn --stage layers.0.attn/weights --out weights.npy",
+          [](const Outcome&, const Place& place) {
+              const NamedArray array = read_npy(place.path("weights.npy"));
+              EXPECT_EQ(array.shape, (std::vector<std::int64_t>{1, 1, 2, 2}));
+              EXPECT_EQ(values_as<float>(array, "weights.npy"), std::vector<float>(4, 0.5F));
+          }},
          {"attnscope-dev check tests/golden/*.{safetensors,npz}",
           [](const Outcome& outcome, const Place&) {
               std::size_t files = 0;
@@ -491,6 +538,11 @@ Group verdicts() {
          {"attnscope train --help", says("train.schedule.rate")},
          {"attnscope model --help", says("Families: GPT-2")},
          {"attnscope lesson --list", says("masks ")},
+         {"attnscope lesson masks --html masks.html",
+          [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("masks.html"), HasSubstr("</html>")); }},
+         {"attnscope lesson my-lesson.json --html my-lesson.html",
+          [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("my-lesson.html"), HasSubstr("<h1>My lesson</h1>")); }, "",
+          [](const Outcome&, const Place& place) { place.write("my-lesson.json", lesson_in_documents()); }},
          // The repository cannot be cloned here; the result would be this folder.
          {"git clone <this repository> attnscope && cd attnscope", says("usage: ./dev"), ATTN_SOURCE "/dev help"},
          {"./dev test run every test, with or without a display", says("test [ARGS]"), ATTN_SOURCE "/dev help"},
@@ -528,16 +580,6 @@ std::vector<WindowExample> windows() {
             {"attnscope lesson masks", {"lesson", "masks"}},
             {"attnscope lesson FILE", {"lesson", "my-lesson.json"}},
             {"attnscope lesson my-lesson.json", {"lesson", "my-lesson.json"}}};
-}
-
-/// The first indented block in the documents that is a JSON object.
-std::string lesson_in_documents() {
-    std::string block;
-    for (const std::string& line : lines_of(documents())) {
-        if (line == "    {" || (!block.empty() && line.starts_with("    "))) block += line + "\n";
-        else if (!block.empty()) break;
-    }
-    return block;
 }
 
 /// All command lines in the texts, without duplicates.

@@ -42,7 +42,7 @@ TEST(LessonCommand, RefusesWhatThereIsNot) {
     expect_refused({"lesson", folder.file("empty.json", "")}, "empty.json");
     expect_refused(
         {"lesson", folder.file("bad.json", R"({"name": "a", "title": "b", "steps": [{"caption": "c"}, {"caption": "d", "head": "x"}]})")},
-        "bad.json, /steps/1/head: ");
+        "bad.json, line 1, column 74 (/steps/1/head): ");
     const std::string out = folder.path("never.png");
     expect_refused({"render", "--out", out, "--lesson", "no-such-lesson"}, "no-such-lesson");
     expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "99"}, "steps 1 to 10");
@@ -63,23 +63,22 @@ TEST(LessonCommand, PlacesThatDoNotExistAreNamedByFileStepAndField) {
                                step + "}]}");
     };
     for (const auto& [step, named] : std::vector<std::pair<std::string, std::string>>{
-             {R"(, "head": 9)", "own.json, /steps/1/head: there is no head 9"},
-             {R"(, "stage": "weights", "layer": 7)", "own.json, /steps/1/layer: there is no layer 7"},
-             {R"(, "cell": {"T": 99})", "own.json, /steps/1/cell/T: there is no T 99"},
+             {R"(, "head": 9)", "own.json, line 1, column 103 (/steps/1/head): there is no head 9"},
+             {R"(, "stage": "weights", "layer": 7)", "own.json, line 1, column 123 (/steps/1/layer): there is no layer 7"},
+             {R"(, "cell": {"T": 99})", "own.json, line 1, column 112 (/steps/1/cell/T): there is no T 99"},
              {R"(, "forward": {"edits": [{"kind": "set", "stage": "layers.9.attention.weights", "row": 0, "column": 0, "value": 1}]})",
-              "own.json, /steps/1/forward/edits/0: "}}) {
+              "own.json, line 1, column 125 (/steps/1/forward/edits/0): "}}) {
         const std::string file = lesson(step);
         expect_refused({"lesson", file}, named);
         expect_refused({"render", "--out", folder.path("never.png"), "--lesson", file}, named);
     }
     const std::string quoting = folder.file(
         "quoting.json", R"({"name": "a", "title": "b", "steps": [{"preset": "gpt-tiny", "caption": "It is {weights[0,0,99,1]}."}]})");
-    expect_refused({"lesson", quoting}, "quoting.json, /steps/0/caption: {weights[0,0,99,1]}: there is no T 99");
+    expect_refused({"lesson", quoting}, "quoting.json, line 1, column 62 (/steps/0/caption): {weights[0,0,99,1]}: there is no T 99");
     const std::string claiming = folder.file("claiming.json", R"({"name": "a", "title": "b", "steps": [{"preset": "stories", "caption": "c",
         "stage": "weights", "layer": 1, "claims": ["{most weights[0,2,16,*]} = Tom"]}]})");
-    expect_refused(
-        {"lesson", claiming},
-        "claiming.json, /steps/0/claims/0: this is not true: \"{most weights[0,2,16,*]} = Tom\", {most weights[0,2,16,*]} is Lily");
+    expect_refused({"lesson", claiming}, "claiming.json, line 2, column 52 (/steps/0/claims/0): this is not true: \"{most "
+                                         "weights[0,2,16,*]} = Tom\", {most weights[0,2,16,*]} is Lily");
     EXPECT_FALSE(std::filesystem::exists(folder.path("never.png")));
 }
 

@@ -235,6 +235,64 @@ TEST_F(RecordingTest, FalseAxesAreSaidAndDoNoHarm) {
     }
 }
 
+/// Sizes of tensors that are not those of the graph, and of the two factors of a product: nothing is read out of place.
+TEST_F(RecordingTest, TensorsOfOtherSizesAreSaidAndDoNoHarm) {
+    std::mt19937 random(11);
+    const auto any = [&](std::int64_t most) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1)); };
+    std::string text(kGraph);
+    text.replace(text.find(R"("axes": {"B": 2, "H": 3, "G": 3, "T": 4, "S": 4, "D": 5}, )"), 58, "");
+    describe(text);
+    for (int trial = 0; trial < 300; ++trial) {
+        ArrayFile file;
+        for (const char* stage : {"q", "k", "v", "scores", "scaled", "masked", "weights", "context"}) {
+            std::vector<std::int64_t> shape;
+            for (std::int64_t rank = trial % 4 == 0 ? any(5) : 4; rank > 0; --rank) shape.push_back(any(4));
+            std::int64_t count = 1;
+            for (const std::int64_t size : shape) count *= size;
+            file.arrays.push_back(
+                make_array<float>(std::string("a/") + stage, shape, std::vector<float>(static_cast<std::size_t>(count), 0.5F)));
+        }
+        write_safetensors(path("run1-step00000007-rank0.safetensors"), file);
+        for (const StageCheck& check : checks()) EXPECT_EQ(check.outcome == Outcome::Unknown, !check.reason.empty()) << check.stage;
+    }
+}
+
+/// A long chain that was not recorded, and one in which every stage needs the one before it twice.
+TEST_F(RecordingTest, ChainsThatWereNotRecordedEnd) {
+    write_step(plain_attention(1));
+    for (const char* inputs : {R"(["s%"])", R"(["s%", "s%"])"}) {
+        std::string stages =
+            R"({"name": "q", "axes": "BHTD"}, {"name": "s0", "op": "cast", "inputs": ["q"], "axes": "BHTD", "have": "follows"})";
+        for (int i = 1; i < 4000; ++i) {
+            std::string given = inputs;
+            for (std::size_t at = given.find('%'); at != std::string::npos; at = given.find('%'))
+                given.replace(at, 1, std::to_string(i - 1));
+            stages += R"(, {"name": "s)" + std::to_string(i) + R"(", "op": "product", "inputs": )" + given +
+                      R"(, "axes": "BHTD", "have": "follows"})";
+        }
+        stages += R"(, {"name": "scores", "op": "product", "inputs": ["s3999", "s3999"], "axes": "BHTS"})";
+        describe(R"({"format": "attnscope-recording/1", "graphs": [{"attentions": [{"name": "a", "stages": [)" + stages + "]}]}]}");
+        const std::vector<StageCheck> all = checks();
+        EXPECT_THAT(all.back().reason, HasSubstr("not recorded"));
+    }
+}
+
+/// The maps of a long text that were not recorded are not computed whole.
+TEST_F(RecordingTest, WhatWouldBeTooLargeIsSaid) {
+    constexpr std::int64_t kLong = 9000;
+    std::string text(kGraph);
+    text.replace(text.find(R"("T": 4, "S": 4)"), 14, R"("T": 9000, "S": 9000)");
+    describe(text);
+    ArrayFile file;
+    const std::vector<std::int64_t> shape{2, 3, kLong, 5};
+    for (const char* stage : {"q", "k", "v", "context"})
+        file.arrays.push_back(make_array<float>(std::string("a/") + stage, shape, std::vector<float>(2 * 3 * kLong * 5, 0.5F)));
+    write_safetensors(path("run1-step00000007-rank0.safetensors"), file);
+    const std::vector<StageCheck> all = checks();
+    EXPECT_EQ(all.back().outcome, Outcome::Unknown);
+    EXPECT_THAT(all.back().reason, HasSubstr("too large"));
+}
+
 /// Bytes of the description are changed at random: either an error that names the file, or a recording.
 TEST_F(RecordingTest, ChangedBytesAreRefusedOrRead) {
     write_step(plain_attention(3));

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "app/platform/platform_error.hpp"
+#include "app/platform/trim.hpp"
 #include "engine/io/file_error.hpp"
 #include "tests/gl/demo_ui.hpp"
 #include "tests/gl/gl_fixture.hpp"
@@ -31,6 +32,21 @@ TEST(Offscreen, TheSameDrawingGivesTheSameBytes) {
     if (const char* copy = std::getenv("ATTN_DEMO_PNG"))
         std::filesystem::copy_file(files[0], copy, std::filesystem::copy_options::overwrite_existing);
     for (const auto& file : files) std::filesystem::remove(file);
+}
+
+TEST(Trim, LeavesTheMarginAndNoMore) {
+    Image image{40, 30, std::vector<std::uint8_t>(40 * 30 * 3, 7)};
+    const auto set = [&](int x, int y) { image.pixels[static_cast<std::size_t>((y * 40 + x) * 3)] = 200; };
+    set(12, 20);
+    set(25, 11);
+    const Image out = trimmed(image, 8);
+    EXPECT_EQ(out.width, 8 + 14 + 8);
+    EXPECT_EQ(out.height, 8 + 10 + 8);
+    EXPECT_EQ(out.pixels.size(), static_cast<std::size_t>(out.width * out.height * 3));
+    EXPECT_EQ(out.pixels[static_cast<std::size_t>(((20 - 3) * out.width + 8) * 3)], 200) << "the pixel that was furthest left";
+    EXPECT_EQ(trimmed(out, 8).pixels, out.pixels);
+    const Image empty{5, 4, std::vector<std::uint8_t>(60, 7)};
+    EXPECT_EQ(trimmed(empty, 8).width, 5);
 }
 
 TEST(Offscreen, ThemeAndScaleAreThoseAskedFor) {

@@ -692,7 +692,8 @@ TEST_F(ComparisonTest, ThePaneGivesTheDifferenceInThePicture) {
             move_mouse(x, y);
             frame(ui_frame);
         };
-        return find_item("##cell", {label, "row"}, hover, 200, 11).has_value();
+        const char* const pane = view.view == View::Step ? "##cell_blocks" : "##cell";
+        return find_item(pane, {label, "row"}, hover, 200, 11).has_value();
     };
     view.compare.choose(Compare::Unmasked);
     for (const View place : {View::Step, View::Heads, View::Totals}) {

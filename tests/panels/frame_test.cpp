@@ -2,6 +2,7 @@
 
 #include "app/panels/frame/frame.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -499,20 +500,93 @@ TEST_F(FrameTest, TheFirstScreenIsCalm) {
     const std::vector<std::string> folded = Settings().folded_parts;
     view.settings.folded.insert(folded.begin(), folded.end());
     frames(4, ui_frame);
+    // The numbers of the chosen cell lead to where they come from, as does the title of the operand.
+    const auto is_data = [](const FocusStop& stop) {
+        return stop.label == "chip" || stop.label == "##next_word" || stop.label == "##operand" || stop.label == "row" ||
+               stop.label == "##title";
+    };
     const auto count = [&](bool data) {
-        return std::count_if(view.focus.stops().begin(), view.focus.stops().end(), [&](const FocusStop& stop) {
-            // The numbers of the chosen cell lead to where they come from, as does the title of the operand.
-            const bool is_data = stop.label == "chip" || stop.label == "##next_word" || stop.label == "##operand" || stop.label == "row" ||
-                                 stop.label == "##title";
-            return stop.reachable && (data || !is_data);
-        });
+        return std::count_if(view.focus.stops().begin(), view.focus.stops().end(),
+                             [&](const FocusStop& stop) { return stop.reachable && (data || !is_data(stop)); });
     };
     EXPECT_LE(count(true), 85);
     EXPECT_LE(count(false), 56);
+    // What a newcomer has to tell apart: alternatives of one kind (tabs, layers, heads, stages, the arrows) count once, and data not at
+    // all.
+    std::set<std::string> choices;
+    for (const FocusStop& stop : view.focus.stops()) {
+        if (!stop.reachable || is_data(stop)) continue;
+        const bool arrow = stop.label == "##previous" || stop.label == "##next", one_of_row = stop.label == "##one";
+        choices.insert(arrow                    ? "arrows"
+                       : one_of_row             ? fmt::format("layer or head at {}", stop.top)
+                       : stop.label == "button" ? fmt::format("menu {} at {}", stop.words, stop.left)
+                                                : stop.label);
+    }
+    EXPECT_LE(choices.size(), 30U) << testing::PrintToString(choices);
     view.view = View::Train;
     frames(4, ui_frame);
     EXPECT_LE(count(true), 21);
     EXPECT_EQ(find_window("##history"), nullptr) << "no empty box";
+}
+
+/// The result of a product, which stands between its two operands.
+TEST_F(FrameTest, AProductIsLargeEnoughToRead) {
+    open_example("stories");
+    view.panes.map = false;
+    view.stage = {Stage::Scores, 1};
+    const auto drawn = [&](ImVec2 size) {
+        ImGui::GetIO().DisplaySize = size;
+        frames(3, ui_frame);
+        canvas.calls.clear();
+        frame(ui_frame);
+        const NullCanvas::Call map = largest_map();
+        EXPECT_EQ(map.request.data.cols, 17) << "the map of all pairs of words";
+        return ImVec2(map.max.x - map.min.x, map.max.y - map.min.y);
+    };
+    const ImVec2 usual = drawn({1600, 1000}), small = drawn({1280, 720});
+    EXPECT_GE(usual.x * usual.y / (1600 * 1000), 0.12F);
+    EXPECT_GE(std::min(small.x, small.y) / 17, 17);
+}
+
+/// In a low window the blocks above fold, the buttons keep their place at the foot of the pane.
+TEST_F(FrameTest, TheButtonsOfTheCellAreNeverFolded) {
+    for (const float height : {1000.F, 720.F, 660.F}) {
+        ImGui::GetIO().DisplaySize = {1280, height};
+        open_example("stories");
+        turn_to(view, opening_look(find_preset("stories"), 0));
+        std::set<float> places;
+        for (const Stage stage : {Stage::Scores, Stage::Masked, Stage::Weights, Stage::Context}) {
+            view.stage.stage = stage;
+            frames(4, ui_frame);
+            const auto& stops = view.focus.stops();
+            const auto found =
+                std::find_if(stops.begin(), stops.end(), [](const FocusStop& stop) { return stop.label == "Change this cell"; });
+            ASSERT_NE(found, stops.end()) << stage_name({stage}) << height;
+            EXPECT_LE(found->bottom, find_window("##cell")->Rect().Max.y) << stage_name({stage}) << height;
+            places.insert(found->top);
+        }
+        EXPECT_EQ(places.size(), 1U) << height;
+    }
+    const auto has_scores = [&] {
+        return find_item(
+                   "##cell_blocks", {"scores", "row"},
+                   [this](float x, float y) {
+                       move_mouse(x, y);
+                       frame(ui_frame);
+                   },
+                   60, 6)
+            .has_value();
+    };
+    ImGui::GetIO().DisplaySize = {1280, 660};
+    view.stage.stage = Stage::Weights;
+    frames(4, ui_frame);
+    EXPECT_FALSE(has_scores()) << "folded";
+    const auto& stops = view.focus.stops();
+    const auto heading = std::find_if(stops.begin(), stops.end(), [](const FocusStop& stop) { return stop.words == "How it came about"; });
+    ASSERT_NE(heading, stops.end());
+    click(heading->left + 20, (heading->top + heading->bottom) / 2, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_TRUE(has_scores()) << "unfolded";
 }
 
 /// The pane of the chosen cell: its number in the stages before leads there, with the same cell, and the trail leads back.
@@ -523,7 +597,7 @@ TEST_F(FrameTest, HowANumberCameAboutLeadsToTheStagesBefore) {
     const StageId weights = view.stage;
     const AxisSelection cell = view.locked;
     const auto at = find_item(
-        "##cell", {"scores", "row"},
+        "##cell_blocks", {"scores", "row"},
         [this](float x, float y) {
             move_mouse(x, y);
             frame(ui_frame);

@@ -58,6 +58,28 @@ TEST_F(HeatmapView, AsksTheCanvasForEverythingAtFirst) {
     EXPECT_FALSE(result.hovered);
 }
 
+/// Of its 200 numbers, one is 0; masked cells and small numbers are not crossed, and neither is anything where cells are tiny.
+TEST_F(HeatmapView, CrossesWhatDropoutHasLeftOut) {
+    values[1] = 1e-9F;
+    std::vector<std::uint8_t> keep(values.size(), 1);
+    options.numbers = false;
+    const auto drawn = [&](bool dropped) {
+        options.dropped = dropped;
+        frames(2, contents);
+        return vertices();
+    };
+    const int one = drawn(true) - drawn(false);
+    EXPECT_GT(one, 0);
+    values[2] = values[3] = 0;
+    EXPECT_EQ(drawn(true) - drawn(false), 3 * one);
+    keep[3] = 0;
+    data.keep = keep.data();
+    EXPECT_EQ(drawn(true) - drawn(false), 2 * one);
+    resize(10, 400);
+    std::fill(values.begin(), values.end(), 0.F);
+    EXPECT_EQ(drawn(true), drawn(false));
+}
+
 TEST_F(HeatmapView, HoverAndClickNameTheCellUnderTheMouse) {
     frames(2, contents);
     for (int row = 0; row < 10; ++row) {

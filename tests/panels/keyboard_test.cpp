@@ -408,6 +408,41 @@ TEST_F(KeyboardTest, ASliderReachedByTabIsSteppedByArrows) {
 }
 
 /// From pane to pane: the top bar, the text, the settings, the picture, the chosen cell, the strip, and round again.
+/// A search field that Tab has left takes no keys any more, however fast one types.
+TEST_F(KeyboardTest, TheFirstKeyBehindASearchFieldIsNotLost) {
+    open_example("causal-attention");
+    struct Case {
+        View view;
+        const char* field;
+        const std::string& text;
+    };
+    for (const auto& [shown, field, text] :
+         {Case{View::Grid, "##find_head", view.grid.find}, Case{View::Step, "##settings_search", view.settings.search.text}}) {
+        for (const int rest : {0, 3}) {
+            view.view = shown;
+            view.panes.left_open = shown == View::Step;
+            view.focus.hide();
+            frames(4, ui_frame);
+            const auto on_field = [&] {
+                const auto& stops = view.focus.stops();
+                return std::any_of(stops.begin(), stops.end(),
+                                   [&](const FocusStop& stop) { return stop.label == field && view.focus.on(stop.id); });
+            };
+            for (std::size_t i = 0; i <= view.focus.stops().size() && !on_field(); ++i) press(Key::Tab, ui_frame);
+            ASSERT_TRUE(on_field()) << field;
+            frames(rest, ui_frame);
+            press(Key::Tab, ui_frame);
+            EXPECT_FALSE(on_field());
+            frames(rest, ui_frame);
+            const bool dark = view.dark;
+            type("l", ui_frame);
+            frames(2, ui_frame);
+            EXPECT_NE(view.dark, dark) << field << " after " << rest << " frames";
+            EXPECT_EQ(text, "") << field;
+        }
+    }
+}
+
 TEST_F(KeyboardTest, F6GoesFromPaneToPane) {
     open_example("multi-head");
     frames(3, ui_frame);

@@ -17,6 +17,7 @@
 #include "app/session/facets/token_search.hpp"
 #include "app/session/session.hpp"
 #include "app/session/values/knock_out.hpp"
+#include "app/session/values/next_words.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -412,6 +413,55 @@ TEST_F(CountedTest, OpeningAPositionLeavesTheQuestion) {
     view.locked.set(Axis::T, 0);
     frames(3, ui_frame);
     EXPECT_EQ(view.locked.on(Axis::T), 0) << "selected meanwhile";
+}
+
+/// Under every measure, the warm end of the colours is for what helps: a positive number in the map's request.
+TEST_F(CountedTest, OrangeMeansThatAPartHelps) {
+    open_example("gpt-tiny");
+    view.view = View::KnockOut;
+    for (const AnswerMeasure measure : {AnswerMeasure::Loss, AnswerMeasure::Probability, AnswerMeasure::LogitDifference}) {
+        view.knock_out.measure = measure;
+        const auto result = get(facet::KnockOut{question()});
+        const std::int64_t columns = result->grid.columns;
+        canvas.calls.clear();
+        frame(ui_frame);
+        const auto map = std::find_if(canvas.calls.begin(), canvas.calls.end(), [&](const NullCanvas::Call& call) {
+            return call.request.data.cols == columns && call.request.data.rows == result->grid.rows && call.max.x - call.min.x > 100;
+        });
+        ASSERT_NE(map, canvas.calls.end());
+        for (const PartWorth& part : result->parts) {
+            const double helps = measure == AnswerMeasure::Loss ? result->change(part) : -result->change(part);
+            EXPECT_FLOAT_EQ(map->request.data.at(part.row, part.column), static_cast<float>(helps)) << static_cast<int>(measure);
+        }
+    }
+}
+
+/// Of a trained model, with the numbers of a knock-out; nothing is claimed of random weights.
+TEST_F(CountedTest, TheInspectorSaysWhatTheAnswerIsWithoutTheHead) {
+    open_example("stories");
+    view.stage = {Stage::Weights, 2};
+    view.head = 3;
+    view.locked.clear();
+    view.locked.set(Axis::T, 16);
+    view.locked.set(Axis::S, 6);
+    frames(4, ui_frame);
+    const auto has_row = [&](std::string_view words) {
+        frames(2, ui_frame);
+        const auto& stops = view.focus.stops();
+        return std::any_of(stops.begin(), stops.end(), [&](const FocusStop& stop) { return stop.words.find(words) != std::string::npos; });
+    };
+    const auto words = get(facet::NextWords{0, {}, 16});
+    const KnockOutQuestion question{.place = KnockOutQuestion::Place{0, 16, words->likeliest.front().id}};
+    const auto result = get(facet::KnockOut{question});
+    const auto most = std::min_element(result->parts.begin(), result->parts.end(),
+                                       [](const PartWorth& a, const PartWorth& b) { return a.without < b.without; });
+    EXPECT_TRUE(has_row("“" + words->likeliest.front().text + "”"));
+    const bool own = most->stage.layer == 2 && most->index == 3;
+    EXPECT_EQ(has_row("missed most: L" + std::to_string(most->stage.layer) + " H" + std::to_string(most->index)), !own);
+    open_example("gpt-tiny");
+    view.stage = {Stage::Weights, 0};
+    view.head = 0;
+    EXPECT_FALSE(has_row("missed most"));
 }
 
 }  // namespace

@@ -84,9 +84,9 @@ private:
             [](const auto& what) {
                 using What = std::decay_t<decltype(what)>;
                 return std::is_same_v<What, SaveDocument> || std::is_same_v<What, OpenFile> || std::is_same_v<What, ExportTensor> ||
-                       std::is_same_v<What, SaveRun> || std::is_same_v<What, OpenCheckpoint> || std::is_same_v<What, OpenDump> ||
-                       std::is_same_v<What, OpenTrainingText> || std::is_same_v<What, StartTraining> ||
-                       std::is_same_v<What, RestartTraining> || std::is_same_v<What, TrainBoth>;
+                       std::is_same_v<What, MakeLessonStep> || std::is_same_v<What, ExportLesson> || std::is_same_v<What, SaveRun> ||
+                       std::is_same_v<What, OpenCheckpoint> || std::is_same_v<What, OpenDump> || std::is_same_v<What, OpenTrainingText> ||
+                       std::is_same_v<What, StartTraining> || std::is_same_v<What, RestartTraining> || std::is_same_v<What, TrainBoth>;
             },
             command.what);
     }

@@ -136,6 +136,203 @@ TEST_F(TextRow, AnySentenceCanBeTypedIntoTheStoriesModel) {
     EXPECT_GT(dashed("Sofia has the ball ."), dashed("Lily has the ball .") + 40);
 }
 
+/// The list of known words below the row, while one is typed.
+class CompletionList : public InterfaceFixture {
+protected:
+    CompletionList() {
+#if IMGUI_VERSION_NUM < 18700
+        ImGui::GetIO().KeyMap[ImGuiKey_A] = 'A';
+#endif
+        open_example("stories");
+    }
+    /// Opens the editor with nothing but this in it.
+    void write(const char* words) {
+        type("t", ui_frame);
+        frames(3, ui_frame);
+        control('A');
+        type(words, ui_frame);
+        frames(3, ui_frame);
+    }
+    bool is_open() const { return find_window("##completions") != nullptr && view.text_row.edit.list.open; }
+    std::string text() const { return session->document().texts[0]; }
+    const std::vector<Completion>& listed() const { return view.text_row.completions.last->best; }
+};
+
+TEST_F(CompletionList, TabTakesTheFirst) {
+    write("Tom gives a ");
+    EXPECT_FALSE(is_open()) << "from the first letter of a word";
+    const ImGuiWindow* const centre = find_window("##centre");
+    const ImVec2 at = centre->Pos, size = centre->Size;
+    type("r", ui_frame);
+    frames(3, ui_frame);
+    ASSERT_TRUE(is_open());
+    EXPECT_EQ(listed().front().word, "red");
+    EXPECT_LE(listed().size(), 5U);
+    EXPECT_EQ(std::pair(centre->Pos.x, centre->Pos.y), std::pair(at.x, at.y)) << "nothing moves";
+    EXPECT_EQ(centre->Size.y, size.y);
+    press(Key::Tab, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(text(), "Tom gives a red");
+    EXPECT_FALSE(is_open());
+    ASSERT_TRUE(view.text_row.edit.editing);
+    type(" b", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(text(), "Tom gives a red b") << "one types on";
+    EXPECT_TRUE(is_open());
+}
+
+TEST_F(CompletionList, EnterCommitsAndTakesOnlyWhatWasChosen) {
+    write("Tom gives a r");
+    ASSERT_TRUE(is_open());
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(text(), "Tom gives a r");
+    EXPECT_FALSE(view.text_row.edit.editing);
+    write("Tom gives a b");
+    ASSERT_TRUE(is_open());
+    ASSERT_GT(listed().size(), 1U);
+    const std::string second = listed()[1].word;
+    press(Key::Down, ui_frame);
+    press(Key::Down, ui_frame);
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(4, ui_frame);
+    EXPECT_EQ(text(), "Tom gives a " + second);
+    EXPECT_TRUE(view.text_row.edit.editing) << "it took the word and went on";
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_FALSE(view.text_row.edit.editing);
+    EXPECT_EQ(text(), "Tom gives a " + second);
+}
+
+TEST_F(CompletionList, EscapeClosesItAndASecondOneTheEditor) {
+    const std::string before = text();
+    write("Tom gives a r");
+    ASSERT_TRUE(is_open());
+    press(Key::Escape, ui_frame);
+    frames(4, ui_frame);
+    EXPECT_FALSE(is_open());
+    ASSERT_TRUE(view.text_row.edit.editing);
+    EXPECT_EQ(text(), "Tom gives a r");
+    type("e", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(text(), "Tom gives a re") << "the caret stays at the end";
+    EXPECT_FALSE(is_open()) << "closed for this word";
+    type(" b", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_TRUE(is_open());
+    press(Key::Escape, ui_frame);
+    frames(4, ui_frame);
+    press(Key::Escape, ui_frame);
+    frames(4, ui_frame);
+    EXPECT_FALSE(view.text_row.edit.editing);
+    EXPECT_EQ(text(), before);
+}
+
+TEST_F(CompletionList, AClickTakesALine) {
+    write("Tom gives a b");
+    ASSERT_TRUE(is_open());
+    const std::string second = listed()[1].word;
+    const Box box = view.text_row.completions.box;
+    click(box.min.x + 40, box.min.y + 6 + 28 + 14, ui_frame);
+    frames(4, ui_frame);
+    EXPECT_EQ(text(), "Tom gives a " + second);
+    EXPECT_TRUE(view.text_row.edit.editing);
+    type(".", ui_frame);
+    EXPECT_EQ(text(), "Tom gives a " + second + ".");
+}
+
+TEST_F(CompletionList, TheLastLineOpensAllWordsAndOneOfThemGoesIntoTheText) {
+    write("Tom gives a b");
+    ASSERT_TRUE(is_open());
+    press(Key::Up, ui_frame);
+    for (std::size_t i = 0; i <= listed().size(); ++i) press(Key::Down, ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(4, ui_frame);
+    ASSERT_TRUE(view.text_row.sheet.open);
+    EXPECT_FALSE(view.text_row.edit.editing);
+    EXPECT_EQ(text(), "Tom gives a b");
+    type("c", ui_frame);
+    EXPECT_TRUE(session->document().forward.masks.causal) << "letters are no shortcuts while it is open";
+    const auto at = find_item(
+        "##all_words", {"kite"},
+        [this](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        },
+        20, 15);
+    ASSERT_TRUE(at);
+    click(at->x, at->y, ui_frame);
+    frames(4, ui_frame);
+    EXPECT_FALSE(view.text_row.sheet.open);
+    EXPECT_EQ(text(), "Tom gives a kite");
+    EXPECT_TRUE(view.text_row.edit.editing);
+}
+
+TEST_F(CompletionList, IsNotThereForModelsWithoutAListOfWords) {
+    for (const char* preset : {"addition", "gpt-tiny", "induction"}) {
+        open_example(preset);
+        write("a");
+        EXPECT_FALSE(is_open()) << preset;
+        press(Key::Escape, ui_frame);
+        frames(3, ui_frame);
+    }
+}
+
+TEST_F(CompletionList, TheEndOfALongTextIsRead) {
+    std::string words;
+    for (int i = 0; i < 71; ++i) words += i % 2 == 0 ? "Lily " : "Tom ";
+    session->apply({command::SetTexts{{words}, {}}, ""});
+    session->wait();
+    frames(4, ui_frame);
+    EXPECT_EQ(session->snapshot()->problem, "");
+    const auto shown = session->snapshot();
+    const auto read = std::ssize(shown->tokens[0]);
+    EXPECT_EQ(read, shown->trace->config.context_length);
+    ASSERT_EQ(shown->left_out, std::vector<std::int64_t>{71 - read});
+    EXPECT_EQ(shown->tokens[0].back().text, "Lily");
+    EXPECT_EQ(session->document().texts[0], words) << "the text stays";
+    const auto has = [&](const char* label) {
+        return std::any_of(view.focus.stops().begin(), view.focus.stops().end(),
+                           [&](const FocusStop& stop) { return stop.label == label; });
+    };
+    EXPECT_TRUE(has("##left_out"));
+    session->apply({command::SetTexts{{"Lily has the ball."}, {}}, ""});
+    session->wait();
+    frames(4, ui_frame);
+    EXPECT_FALSE(has("##left_out"));
+    EXPECT_TRUE(session->snapshot()->left_out.empty());
+}
+
+/// Source and target have a row each where there is room.
+TEST_F(CompletionList, BothTextsOfATranslationCanBeEdited) {
+    open_example("translation");
+    const auto has = [&](const char* label) {
+        frames(3, ui_frame);
+        return std::any_of(view.focus.stops().begin(), view.focus.stops().end(),
+                           [&](const FocusStop& stop) { return stop.label == label; });
+    };
+    EXPECT_TRUE(has("##edit_source"));
+    EXPECT_TRUE(has("##edit_text"));
+    const float panes = find_window("##centre")->Pos.y;
+    ImGui::GetIO().DisplaySize = {1600, 860};
+    EXPECT_FALSE(has("##edit_source")) << "there, a switch stands before the tokens";
+    EXPECT_EQ(find_window("##centre")->Pos.y, panes - 44);
+    ImGui::GetIO().DisplaySize = {1600, 1000};
+    frames(3, ui_frame);
+    const auto stop = std::find_if(view.focus.stops().begin(), view.focus.stops().end(),
+                                   [](const FocusStop& one) { return one.label == "##edit_source"; });
+    click((stop->left + stop->right) / 2, (stop->top + stop->bottom) / 2, ui_frame);
+    frames(3, ui_frame);
+    ASSERT_TRUE(view.text_row.edit.editing);
+    const std::string source = session->document().source_texts[0], target = session->document().texts[0];
+    EXPECT_EQ(view.text_row.edit.text, source);
+    press(Key::Backspace, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(session->document().source_texts[0], source.substr(0, source.size() - 1));
+    EXPECT_EQ(session->document().texts[0], target);
+}
+
 /// A text that nothing could be computed for.
 class UnreadText : public InterfaceFixture {
 protected:
@@ -173,6 +370,28 @@ TEST_F(UnreadText, IsInTheEditorAndCanBeRepaired) {
     press(Key::Enter, ui_frame);
     frames(3, ui_frame);
     EXPECT_FALSE(view.text_row.edit.editing) << "now there are tokens to show";
+}
+
+/// One button takes the text to the example that reads any word.
+TEST_F(UnreadText, CanBeReadWithTheStories) {
+    open_example("addition");
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    type(" my cat is sad", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(4, ui_frame);
+    const std::string typed = text();
+    EXPECT_NE(session->snapshot()->problem.find("this model knows only the digits and + : , ="), std::string::npos)
+        << session->snapshot()->problem;
+    EXPECT_NE(session->snapshot()->problem.find("“my” is not among them"), std::string::npos);
+    const auto stop = std::find_if(view.focus.stops().begin(), view.focus.stops().end(),
+                                   [](const FocusStop& one) { return one.label == "Read it with stories"; });
+    ASSERT_NE(stop, view.focus.stops().end());
+    click((stop->left + stop->right) / 2, (stop->top + stop->bottom) / 2, ui_frame);
+    frames(4, ui_frame);
+    EXPECT_EQ(session->document().preset, "stories");
+    EXPECT_EQ(text(), typed);
+    EXPECT_EQ(session->snapshot()->problem, "");
 }
 
 TEST_F(UnreadText, IsClosedWhenAnotherDocumentIsOpened) {

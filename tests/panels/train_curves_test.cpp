@@ -105,7 +105,7 @@ TEST(TrainCurves, FollowRunsThatComeAndGo) {
     TrainCurves curves;
     curves.update(fake_report({{.run = 1, .steps = 60}, {.run = 2, .steps = 40}}), 0.5);
     ASSERT_NE(curves.find(1), nullptr);
-    EXPECT_EQ(curves.last_step(), 60);
+    EXPECT_EQ(curves.find(1)->last_step(), 60);
     curves.update(fake_report({{.run = 2, .steps = 45}}), 0.5);
     EXPECT_EQ(curves.find(1), nullptr);
     ASSERT_NE(curves.find(2), nullptr);

@@ -138,6 +138,7 @@ TEST_F(TrainSessionTest, StartPauseRewindAndComeBack) {
 }
 
 TEST_F(TrainSessionTest, TheRateAppliesToTheRunAndAnotherModelRestarts) {
+    view.settings.folded = {"run list"};
     press(Key::Space, ui_frame);
     ASSERT_TRUE(becomes([&] { return run().step > 20; }));
     const ImVec2 rate = find("##train_scroll", {"learning rate", "track"});
@@ -147,11 +148,12 @@ TEST_F(TrainSessionTest, TheRateAppliesToTheRunAndAnotherModelRestarts) {
     ASSERT_TRUE(becomes([&] { return run().settings.train.schedule.rate == chosen; }));
     EXPECT_EQ(run().run, 1U) << "the same run goes on";
 
+    view.settings.folded.insert("run optimizer");
     const ImVec2 layers = find("##train_scroll", {"layers", "track"});
     drag({layers.x, layers.y}, {layers.x + 40, layers.y}, ui_frame);
     ASSERT_GT(session->document().run.model.num_layers, 1);
     EXPECT_EQ(run().settings.model.num_layers, 1);
-    const ImVec2 apply = find("##run", {"Apply and restart"});
+    const ImVec2 apply = find("##run", {"Start a new run##start"});
     click(apply.x, apply.y, ui_frame);
     ASSERT_TRUE(becomes([&] { return run().run == 2 && run().step > 5; }));
     EXPECT_EQ(run().settings.model.num_layers, session->document().run.model.num_layers);
@@ -160,7 +162,7 @@ TEST_F(TrainSessionTest, TheRateAppliesToTheRunAndAnotherModelRestarts) {
     EXPECT_TRUE(becomes([&] { return run().phase == TrainingPhase::Paused; }));
 }
 
-/// At the end of a run, New run replaces Pause in the same place; a click meant for one must not trigger the other.
+/// At the end of a run, *Start a new run* replaces Pause in the same place; a click meant for one must not trigger the other.
 TEST_F(TrainSessionTest, ANewRunStartsAfterTheEndOnlyIfThatIsMeant) {
     RunSettings settings = session->document().run;
     settings.stop = {.steps = 12};
@@ -171,7 +173,7 @@ TEST_F(TrainSessionTest, ANewRunStartsAfterTheEndOnlyIfThatIsMeant) {
     frames(5, ui_frame);
     session->wait_for_training();
     EXPECT_EQ(run().run, 1U) << "the key says that the run has ended";
-    const ImVec2 start = find("##run", {"New run##start"});
+    const ImVec2 start = find("##run", {"Start a new run##start"});
     view.train.ended_at = now;
     click(start.x, start.y, ui_frame);
     session->wait_for_training();

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <set>
+#include <utility>
+
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
@@ -10,6 +14,7 @@
 #include "app/session/session.hpp"
 #include "app/session/values/sample.hpp"
 #include "app/session/values/snapshot.hpp"
+#include "app/widgets/number.hpp"
 #include "tests/support/fake_training.hpp"
 #include "tests/support/imgui_fixture.hpp"
 #include "tests/support/item_finder.hpp"
@@ -73,8 +78,10 @@ protected:
                               .now = now},
                              *shared,
                              states};
+        if (std::exchange(go_to_lowest, false)) show_lowest_loss(context);
         draw_frame(context);
         axis_end = run_end(context);
+        rate_words = words_of_rate(context);
         for (const Command& command : sink) {
             commands.push_back(command);
             if (const auto* pin = std::get_if<command::Pin>(&command.what)) (pin->b ? states.pinned_b : states.pinned_a) = pin->state;
@@ -93,6 +100,22 @@ protected:
         for (const Command& command : commands)
             if (std::holds_alternative<What>(command.what)) found.push_back(&command);
         return found;
+    }
+    std::pair<Color, Dash> looks_of_head(int layer, std::int64_t head) {
+        CommandSink sink;
+        Inquiry inquiry;
+        const PanelContext context{{.theme = theme,
+                                    .canvas = canvas,
+                                    .document = document,
+                                    .inquiry = inquiry,
+                                    .training = report,
+                                    .view = view,
+                                    .number_store = number_store,
+                                    .commands = sink},
+                                   snapshot,
+                                   states};
+        const LineLook found = head_look(context, {{Stage::Weights, layer}, head});
+        return {found.color, found.dash};
     }
     ImVec2 find(std::string_view window, std::initializer_list<const char*> path, float step_x = 16, float step_y = 7) {
         const auto hover = [this](float x, float y) {
@@ -118,6 +141,8 @@ protected:
     NumberStore number_store;
     std::vector<Command> commands;
     double now = 0, axis_end = 0;
+    std::string rate_words;
+    bool go_to_lowest = false;
 };
 
 TEST_F(TrainViewTest, BeforeTheFirstRunItInvitesAndShowsNoNumbers) {
@@ -198,11 +223,33 @@ TEST_F(TrainViewTest, KeysStartPauseStepAndMoveBetweenMoments) {
     EXPECT_FALSE(document.trained->step.has_value());
 }
 
+TEST_F(TrainViewTest, TheLowestHeldOutLossIsFoundBesideOneThatIsNoNumber) {
+    report = fake_report({{.run = 1, .steps = 400}});
+    report.runs[0].validations[0].loss = std::numeric_limits<double>::quiet_NaN();
+    report.runs[0].validations[4].loss = 1e-3;
+    document.run = report.status->settings;
+    show(std::nullopt);
+    go_to_lowest = true;
+    frame(ui_frame);
+    const auto moments = all<command::ShowMoment>();
+    ASSERT_EQ(moments.size(), 1U);
+    EXPECT_EQ(std::get<command::ShowMoment>(moments[0]->what).step, 100);
+}
+
+TEST_F(TrainViewTest, ALongNameEndsWithAWholeCharacter) {
+    view.train.naming = {1, std::string(59, 'a') + "äb", true};
+    open({.run = 1, .steps = 400}, std::nullopt);
+    press(Key::Enter, ui_frame);
+    const auto names = all<command::RenameRun>();
+    ASSERT_EQ(names.size(), 1U);
+    EXPECT_EQ(std::get<command::RenameRun>(names[0]->what).name, std::string(59, 'a'));
+}
+
 TEST_F(TrainViewTest, DraggingTheSliderRewindsInOneUndoStep) {
     open({.run = 1, .steps = 400}, std::nullopt);
     const ImVec2 at = find("##history", {"##moment"});
     const ImGuiWindow* window = find_window("##history");
-    const float left = window->Pos.x + 30, right = window->Pos.x + window->Size.x - 40;
+    const float left = window->Pos.x + 30, right = window->Pos.x + window->Size.x - 272;
     commands.clear();
     drag({right, at.y}, {left, at.y}, ui_frame, 12);
     auto moments = all<command::ShowMoment>();
@@ -242,6 +289,49 @@ TEST_F(TrainViewTest, TheLearningRateAppliesAtOnceAndIsOneUndoStep) {
     EXPECT_TRUE(same_model(document.run, report.status->settings));
 }
 
+TEST_F(TrainViewTest, TheRateOfTheSliderIsThePlotsOrItIsSaidWhyNot) {
+    open({.run = 1, .steps = 1240}, std::nullopt);
+    const double newest = report.runs[0].losses.back().learning_rate;
+    EXPECT_EQ(rate_words, format_scientific(newest, 1) + " at step 1,240: cosine schedule");
+    show(20);
+    frames(2, ui_frame);
+    EXPECT_TRUE(rate_words.ends_with("warm-up")) << rate_words;
+    show(50);  // the first step after the warm-up
+    frames(2, ui_frame);
+    EXPECT_EQ(rate_words, "");
+    report.runs[0].settings.train.schedule.rate = 1e-3;
+    report.runs[0].changes = {{600, document.run}};
+    show(400);
+    frames(2, ui_frame);
+    EXPECT_TRUE(rate_words.ends_with("set otherwise then")) << rate_words;
+}
+
+TEST_F(TrainViewTest, HeadsDifferByColourAndDash) {
+    frames(2, ui_frame);
+    std::set<std::pair<Color, Dash>> looks;
+    for (int layer = 0; layer < 4; ++layer)
+        for (std::int64_t head = 0; head < 8; ++head) looks.insert(looks_of_head(layer, head));
+    EXPECT_EQ(looks.size(), 32U);
+}
+
+TEST_F(TrainViewTest, TheHeadThatFormsIsLargeUntilAnotherOneIsChosen) {
+    open({.run = 1}, std::nullopt);
+    const HeadPlace induction{{Stage::Weights, 1}, 2};
+    EXPECT_EQ(view.train.large, induction);
+    const auto large = [&] {
+        float side = 0;
+        for (const auto& call : canvas.calls) side = std::max(side, call.max.x - call.min.x);
+        return side;
+    };
+    EXPECT_GT(large(), 300);
+    type("]", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.train.large, (HeadPlace{{Stage::Weights, std::max(view.stage.layer, 0)}, view.head}));
+    press_button("##attention", {"L1 H2 forms: show it"});
+    frames(2, ui_frame);
+    EXPECT_EQ(view.train.large, induction);
+}
+
 TEST_F(TrainViewTest, APartOfTheModelIsChosenForTheNextRun) {
     open({.run = 1}, std::nullopt);
     const Config before = document.run.model;
@@ -262,18 +352,23 @@ TEST_F(TrainViewTest, APartOfTheModelIsChosenForTheNextRun) {
     EXPECT_FALSE(same_model(document.run, report.status->settings)) << "it waits for a new run";
 }
 
-TEST_F(TrainViewTest, AnotherModelWaitsForApplyAndRestart) {
+TEST_F(TrainViewTest, AnotherModelNeedsANewRunAndTheButtonSaysSo) {
+    view.settings.folded = {"run list", "run optimizer"};
     open({.run = 1}, std::nullopt);
     const auto hover = [this](float x, float y) {
         move_mouse(x, y);
         frame(ui_frame);
     };
-    EXPECT_FALSE(find_item("##run", {"Apply and restart"}, hover, 60).has_value());
+    EXPECT_FALSE(find_item("##run", {"Start a new run##start"}, hover, 60).has_value());
     const ImVec2 at = find("##train_scroll", {"layers", "track"});
     drag({at.x + 10, at.y}, {at.x + 120, at.y}, ui_frame, 3);
     EXPECT_GT(document.run.model.num_layers, 2);
-    press_button("##run", {"Apply and restart"});
+    press_button("##run", {"Start a new run##start"});
     EXPECT_NE(last<command::RestartTraining>(), nullptr);
+    press_button("##run", {"keep this run"});
+    EXPECT_EQ(document.run.model.num_layers, 2);
+    press_button("##run", {"Pause##start"});
+    EXPECT_NE(last<command::PauseTraining>(), nullptr);
 }
 
 TEST_F(TrainViewTest, ReplayWalksToTheNewestAndStops) {
@@ -356,7 +451,7 @@ TEST_F(TrainViewTest, LinesShowTheChosenHeadAndATokensOwnOnes) {
     view.train.lines = true;
     view.locked.clear();
     frames(2, ui_frame);
-    EXPECT_EQ(canvas.calls.size() + 8, maps) << "the eight maps give way to lines";
+    EXPECT_EQ(canvas.calls.size() + 9, maps) << "the large map and the eight small ones give way to lines";
     const ImGuiWindow* window = find_window("##attention");
     ASSERT_NE(window, nullptr);
     // Queries are on the right: moving down reaches all of them in order.
@@ -389,7 +484,7 @@ TEST_F(TrainViewTest, EarlierRunsAreListedAndGoneOnlyWhenAskedTwice) {
         move_mouse(2, 2);
         frames(2, ui_frame);
         const ImGuiID id = ImHashStr(part, 0, ImHashData("\x01\0\0\0", 4, window->ID));
-        for (float y = window->Pos.y + 4; y < window->Pos.y + 120; y += 6)
+        for (float y = window->Pos.y + 4; y < window->Pos.y + 200; y += 6)
             for (float x = window->Pos.x + 10; x < window->Pos.x + window->Size.x; x += 8) {
                 move_mouse(x, y);
                 frame(ui_frame);
@@ -426,10 +521,16 @@ TEST_F(TrainViewTest, OtherViewsSayWhatIsShownAndLeadBack) {
     frames(2, ui_frame);
     press_button("##text", {"##untrained"});
     EXPECT_NE(last<command::ShowUntrained>(), nullptr);
-    press_button("##text", {"##train_toggle"});
-    EXPECT_NE(last<command::PauseTraining>(), nullptr);
-    press_button("##text", {"##train_step"});
-    EXPECT_NE(last<command::StepTraining>(), nullptr);
+    press_button("##text", {"##run_chip"});
+    EXPECT_EQ(view.view, View::Train);
+    view.view = View::Step;
+    document.trained.reset();
+    frames(2, ui_frame);
+    const auto hover = [this](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    };
+    EXPECT_FALSE(find_item("##text", {"##run_chip"}, hover).has_value()) << "nothing of the run is left where it is not shown";
     press(Key::Space, ui_frame);
     EXPECT_TRUE(view.playing) << "outside of the Train view Space plays the stages";
 }

@@ -159,7 +159,7 @@ TEST_F(OwnSentence, BelongsToATrainedModelOnly) {
     session.apply({command::OpenPreset{"addition"}, ""});
     session.wait();
     session.apply({command::SetTexts{{"cat"}, {}}, ""});
-    EXPECT_THAT(session.wait()->problem, HasSubstr("is not in the vocabulary"));
+    EXPECT_THAT(session.wait()->problem, HasSubstr("is not among them"));
 }
 
 }  // namespace

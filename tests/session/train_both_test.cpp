@@ -57,6 +57,24 @@ TEST_F(TrainBothTest, ARightRunThatHasEndedServesForEveryMistake) {
     EXPECT_EQ(made(), (std::vector<std::int64_t>{5, 5, 5}));
 }
 
+TEST_F(TrainBothTest, ABranchOfARunThatWasTrainedOtherwiseDoesNotServe) {
+    RunSettings otherwise = test::fake_settings(3);
+    otherwise.train.schedule.rate = 0.5;
+    train(session, otherwise);
+    apply(session, command::SetRun{test::fake_settings(5)});
+    apply(session, command::BranchRun{});
+    session.wait_for_training();
+    apply(session, command::StartTraining{});
+    session.wait_for_training();
+    const RunCurves& branch = session.training().runs.back();
+    ASSERT_TRUE(branch.origin && branch.changes.empty());
+    EXPECT_EQ(branch.settings, test::fake_settings(5)) << "it looks like the right run";
+    apply(session, command::SetRun{broken_settings(5)});
+    apply(session, command::TrainBoth{});
+    session.wait_for_training();
+    EXPECT_EQ(made(), (std::vector<std::int64_t>{3, 5, 5, 5}));
+}
+
 TEST_F(TrainBothTest, AnotherRunMeanwhileIsNotFollowedByTheBrokenOne) {
     shared->step_gate.close();
     apply(session, command::SetRun{broken_settings(5)});
@@ -89,7 +107,7 @@ TEST_F(TrainBothTest, NothingChangesOneRunOfThePairAlone) {
     ASSERT_EQ(session.training().runs.size(), 2U);
     for (const RunCurves& run : session.training().runs) {
         EXPECT_EQ(run.settings.train.schedule.rate, broken_settings(5).train.schedule.rate);
-        EXPECT_FALSE(run.later);
+        EXPECT_TRUE(run.changes.empty());
     }
     EXPECT_EQ(session.training().status->settings.train.schedule.rate, broken_settings(5).train.schedule.rate);
     EXPECT_FALSE(session.training().status->paired);
@@ -97,8 +115,8 @@ TEST_F(TrainBothTest, NothingChangesOneRunOfThePairAlone) {
     changed.train.schedule.rate = 0.25;
     apply(session, command::SetRun{changed});
     session.wait_for_training();
-    ASSERT_TRUE(session.training().runs.back().later);
-    EXPECT_EQ(session.training().runs.back().later->train.schedule.rate, 0.25);
+    ASSERT_FALSE(session.training().runs.back().changes.empty());
+    EXPECT_EQ(session.training().runs.back().changes.back().settings.train.schedule.rate, 0.25);
 }
 
 TEST_F(TrainBothTest, AMistakeIsTakenUpByANewRunOnly) {

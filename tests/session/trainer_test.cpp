@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
+#include <thread>
 
+#include "engine/io/folder_lock.hpp"
 #include "engine/train/long_curve.hpp"
 #include "engine/train/run_folder.hpp"
 #include "tests/support/fake_run.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
 namespace {
@@ -446,6 +450,69 @@ TEST(Trainer, GivesTheMomentOfAStepOrTheNearest) {
     }
     EXPECT_EQ(desk.trainer.moment(2, 5).parameters, nullptr);
     EXPECT_EQ(desk.trainer.moment_near(2, 5).parameters, nullptr);
+}
+
+RunSettings faster_settings() {
+    RunSettings faster = fake_settings();
+    faster.train.schedule.rate = 0.5;
+    return faster;
+}
+
+TEST(Trainer, AChangeThatIsPutBackAtTheSameStepIsNone) {
+    Desk desk;
+    const auto changes_after = [&](const RunSettings& settings) {
+        desk.trainer.send(command::SetRun{settings});
+        desk.settle();
+        return desk.report.runs.at(0).changes.size();
+    };
+    desk.trainer.send(command::StepTraining{}, fake_settings());
+    EXPECT_EQ(changes_after(faster_settings()), 1U);
+    EXPECT_EQ(changes_after(fake_settings()), 0U);
+    EXPECT_EQ(changes_after(faster_settings()), 1U);
+    desk.trainer.send(command::StepTraining{}, faster_settings());
+    desk.settle();
+    EXPECT_EQ(changes_after(fake_settings()), 2U) << "a step was made with the changed settings";
+}
+
+/// The lock stands for another process.
+TEST(Trainer, AStepOfAFollowedRunTakesOverTheSettings) {
+    const test::TemporaryFolder folder;
+    const FolderLock other(folder.path());
+    Desk desk;
+    desk.trainer.open(folder.path());
+    desk.settle();
+    ASSERT_TRUE(desk.now().followed);
+    desk.trainer.send(command::StepTraining{}, faster_settings());
+    desk.settle();
+    EXPECT_FALSE(desk.now().followed);
+    EXPECT_EQ(desk.now().settings.train.schedule.rate, 0.5);
+}
+
+TEST(Trainer, ANameGivenToAFollowedRunIsNotSavedByItsNextSteps) {
+    const test::TemporaryFolder folder;
+    std::optional<FolderLock> other(std::in_place, folder.path());
+    const auto shared = std::make_shared<FakeTraining>();
+    std::int64_t steps = 3;
+    TrainingEngine engine = fake_engine(shared);
+    engine.open = [&](const std::filesystem::path&) { return std::make_unique<test::FakeRun>(fake_settings(), shared, ++steps); };
+    TrainingReport report;
+    Trainer trainer(engine, [] {});
+    const auto settle = [&] {
+        trainer.wait();
+        trainer.update(report);
+    };
+    trainer.open(folder.path());
+    trainer.send(command::RenameRun{1, "mine"});
+    settle();
+    ASSERT_TRUE(report.status->followed);
+    other.reset();
+    for (int i = 0; i < 1000 && report.status->followed; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        settle();
+    }
+    EXPECT_EQ(report.status->step, 5);
+    EXPECT_EQ(report.status->name, "mine");
+    EXPECT_NE(report.status->saved_step, report.status->step);
 }
 
 TEST(Trainer, TheCheckOfTheCurvesFindsWhatIsWrong) {

@@ -43,12 +43,14 @@ inline RunSettings fake_settings(std::int64_t steps = 0) {
 
 class FakeRun : public LiveRun {
 public:
-    FakeRun(const RunSettings& settings, std::shared_ptr<FakeTraining> shared)
-        : settings_(with_vocabulary(settings)), shared_(std::move(shared)), parameters_(settings_.model), history_(shared_->budget) {
+    FakeRun(const RunSettings& settings, std::shared_ptr<FakeTraining> shared, std::int64_t steps = 0)
+        : settings_(with_vocabulary(settings)), shared_(std::move(shared)), steps_(steps), parameters_(settings_.model),
+          history_(shared_->budget) {
         if (settings.batch_size == 666) throw ConfigError("666 is an evil batch size");
         const std::lock_guard lock(shared_->mutex);
         number_ = shared_->made.size();
         shared_->made.push_back(0);
+        fill();
         keep();
     }
 
@@ -79,7 +81,7 @@ public:
         if (steps_ >= shared_->fast) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         if (steps_ + 1 == shared_->bad) throw Error("step 7: layers.0.attention.scores is not finite");
         ++steps_;
-        for (std::int64_t i = 0; i < parameters_.count(); ++i) parameters_.data()[i] = static_cast<float>(steps_);
+        fill();
         if (history_.wants(steps_)) keep();
         {
             const std::lock_guard lock(shared_->mutex);
@@ -115,6 +117,10 @@ private:
         return settings;
     }
 
+    void fill() {
+        for (std::int64_t i = 0; i < parameters_.count(); ++i) parameters_.data()[i] = static_cast<float>(steps_);
+    }
+
     RunSettings settings_;
     std::shared_ptr<FakeTraining> shared_;
     std::size_t number_ = 0;
@@ -130,7 +136,8 @@ inline TrainingEngine fake_engine(const std::shared_ptr<FakeTraining>& shared) {
             [shared](const std::filesystem::path& path) {
                 if (path == "damaged") throw Error("damaged: not a checkpoint");
                 return std::make_unique<FakeRun>(fake_settings(), shared);
-            }};
+            },
+            [shared](const Checkpoint& from) { return std::make_unique<FakeRun>(from.settings, shared, from.steps); }};
 }
 
 }  // namespace attn::app::test

@@ -42,8 +42,7 @@ HeadPoint heads_at(const FakeRun& fake, std::int64_t step) {
 }  // namespace
 
 RunCurves fake_curves(const FakeRun& fake) {
-    RunCurves curves{
-        .run = fake.run, .settings = settings_of(fake), .later = {}, .losses = {}, .validations = {}, .heads = {}, .serial = 1};
+    RunCurves curves{.run = fake.run, .settings = settings_of(fake), .losses = {}, .validations = {}, .heads = {}, .serial = 1};
     std::mt19937 random(static_cast<unsigned>(fake.run));
     std::normal_distribution<double> noise(0, 1);
     const auto loss_at = [&](double s) { return 0.07 + 3.2 / (1 + 0.4 * s / 100) * (1 - 0.97 * rise(s, 500, 90)); };

@@ -30,6 +30,9 @@ struct KeyChord {
     bool operator==(const KeyChord&) const = default;
 };
 
+/// What an action leads to. Of lines of the palette that fit equally well, the earlier kinds come first.
+enum class ActionKind : std::uint8_t { Command, Place, Setting, Example, Lesson, Mistake };
+
 struct Action {
     std::string name;                ///< such as "Causal mask on or off"
     std::string group{};             ///< such as "Masks"
@@ -41,8 +44,12 @@ struct Action {
     std::string detail{};                                  ///< one sentence for the palette
     std::string also{};                                    ///< other names that the palette finds it by, separated by commas
     bool careful = false;                                  ///< discards something: Enter runs it only if its own words were typed in full
+    ActionKind kind = ActionKind::Command;
+    std::string needs{};  ///< one sentence: what it needs, where it is not available
 
     bool can_run(const PanelContext& context) const { return !available || available(context); }
+    /// Why it cannot run now.
+    std::string_view reason() const { return needs.empty() ? std::string_view("Nothing is computed yet.") : std::string_view(needs); }
 };
 
 /// An action without a key, available in the palette only.

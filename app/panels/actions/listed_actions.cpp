@@ -1,4 +1,5 @@
 #include "app/panels/actions/listed_actions.hpp"
+#include "app/panels/actions/control_actions.hpp"
 #include "app/panels/kit/section.hpp"
 #include "app/panels/settings/settings.hpp"
 
@@ -31,13 +32,13 @@ std::string stage_words(const StageId& id) {
 std::string_view other_names(Stage stage) {
     switch (stage) {
     case Stage::Weights:
-        return "attention, who looks, who looks at whom";
+        return "weights, attention, who looks, who looks at whom";
     case Stage::Scores:
-        return "q k, dot product, how well they fit";
+        return "scores, q k, dot product, how well they fit";
     case Stage::Q:
         return "query, queries, qkv";
     case Stage::K:
-        return "key, keys";
+        return "key";
     case Stage::V:
         return "value, values";
     case Stage::Norm1:
@@ -53,7 +54,7 @@ std::string_view other_names(Stage stage) {
     case Stage::Probabilities:
         return "next, answer, probabilities, predict, what comes next";
     case Stage::Tokens:
-        return "word, words, ids, pieces";
+        return "word, words, ids";
     default:
         return "";
     }
@@ -114,11 +115,14 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
             &PanelContext::ready, ""));
 }
 
-void add_examples(std::vector<Action>& all) {
+void add_lessons(std::vector<Action>& all) {
     for (const auto& lesson : lessons())
         all.push_back(without_key(
             "Lesson: " + lesson->title, "Lesson", [lesson](PanelContext& c) { open_lesson(c.view, c.document, lesson); }, {},
             lesson->summary));
+}
+
+void add_examples(std::vector<Action>& all) {
     for (const Preset& preset : presets())
         for (std::size_t i = 0; i < preset.sentences.size(); ++i) {
             const PresetSentence& sentence = preset.sentences[i];
@@ -127,6 +131,9 @@ void add_examples(std::vector<Action>& all) {
                 [&preset, i](PanelContext& c) { open_example(c, preset, i); }, {}, sentence.look_at));
             all.back().also = preset.name;  // the name in the models menu and on the command line
         }
+}
+
+void add_tasks(std::vector<Action>& all) {
     for (const TaskInfo& task : tasks())
         all.push_back(without_key(
             fmt::format("Train on {}", task.title), "Training",
@@ -197,10 +204,17 @@ void add_parts(std::vector<Action>& all) {
 }  // namespace
 
 void add_listed_actions(const PanelContext& context, std::vector<Action>& all) {
-    add_examples(all);
-    add_places(context, all);
+    const auto add_of_kind = [&all](ActionKind kind, const auto& add) {
+        const std::size_t from = all.size();
+        add();
+        for (std::size_t i = from; i < all.size(); ++i) all[i].kind = kind;
+    };
+    add_of_kind(ActionKind::Lesson, [&] { add_lessons(all); });
+    add_of_kind(ActionKind::Example, [&] { add_examples(all); });
+    add_tasks(all);
+    add_of_kind(ActionKind::Place, [&] { add_places(context, all); });
     add_parts(all);
-    add_mistakes(all);
+    add_of_kind(ActionKind::Mistake, [&] { add_mistakes(all); });
     add_colors(all);
 }
 
@@ -208,11 +222,13 @@ void add_settings_actions(const PanelContext& context, std::vector<Action>& all)
     for (const ListedSection& section : listed_sections(context, true)) {
         all.push_back(without_key(
             fmt::format("Settings: {}", section.title), "Panes",
-            [name = section.name, view = section.view](PanelContext& c) {
+            [name = section.name, title = std::string(section.title), view = section.view](PanelContext& c) {
                 if (view) c.view.view = *view;
                 open_settings_section(c.view, name);
+                frame_control(c, title);
             },
             {}, ""));
+        all.back().kind = ActionKind::Setting;
         all.back().also = section.words;
     }
 }

@@ -113,7 +113,8 @@ std::optional<Match> match(const Action& action, std::string_view query) {
     else if (name.starts_with(typed)) result.rank += kBeginsName;
     for (const std::string_view one : split(others, ',')) {
         const std::string_view phrase = trimmed(one);
-        if (phrase == typed) return Match{result.rank + kPhrase, true};
+        // Whatever else fits: of several lines with the same other name, the kind decides.
+        if (phrase == typed) return Match{kInOthers * static_cast<int>(words.size()) + kPhrase, true};
         if (phrase.size() <= typed.size() + 2 && slipped(typed, phrase)) return Match{result.rank + kPhrase / 2, result.in_full};
     }
     return result;

@@ -43,7 +43,8 @@ void focus_keys(PanelContext& context) {
     KeyboardFocus& focus = context.view.focus;
     const ImGuiIO& io = ImGui::GetIO();
     const bool menu = any_popup_open();
-    if (key_pressed(Key::Tab) && !io.KeyCtrl && !io.KeyAlt) {
+    const bool in_list = io.WantTextInput && context.view.text_row.edit.list.open;
+    if (key_pressed(Key::Tab) && !io.KeyCtrl && !io.KeyAlt && !in_list) {
         if (io.WantTextInput) stop_typing();
         focus.move(io.KeyShift ? -1 : +1, menu);
     }
@@ -90,7 +91,7 @@ void handle_shortcuts(PanelContext& context) {
     const bool other = !io.WantTextInput && !io.KeyCtrl && key_down('X');
     context.view.compare.swapped = context.view.compare.on() && other != context.view.compare.first;
     context.view.focus.follow_menu(any_popup_open());
-    const bool elsewhere = context.view.palette.open || file_sheet_is_open(context);
+    const bool elsewhere = context.view.palette.open || context.view.text_row.sheet.open || file_sheet_is_open(context);
     if (!elsewhere && context.view.help && closes_help(context)) {
         context.view.help = false;
         return stop_typing();

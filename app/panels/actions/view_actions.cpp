@@ -76,7 +76,7 @@ void add_many_heads(const C& context, std::vector<Action>& all) {
     add(
         all, "Leave out the first key: on or off", "Heads", [](C& c) { c.view.heads.without_first_key = !c.view.heads.without_first_key; },
         "In Heads and Grid: shows what else sinks attend to.");
-    all.back().also = "sink";
+    all.back().also = "attention sink";
     add(
         all, "Weights times value norm: on or off", "Heads", [](C& c) { c.view.heads.norm_weighted = !c.view.heads.norm_weighted; },
         "In Heads and Grid: weight × ‖v W_O‖.");

@@ -35,8 +35,10 @@ HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const S
     const auto [lo, hi] = shared_range(context, id);
     const ColorOptions& options = options_of(context, matrix);
     HeatmapStyle style = resolve_style(options, matrix.content == Content::Probability, lo, hi, keys_of(matrix));
-    // Dropout scales up what it keeps, so weights may exceed 1.
-    if (id.stage == Stage::Dropped && options.range == RangeMode::Auto && style.hi == 1) style.hi = std::max(1.F, hi);
+    // Dropout scales up what it keeps, so weights may exceed 1; those that are drawn beside them have the same colours.
+    const bool beside = context.view.view == View::Step && context.view.stage.stage == Stage::Dropped && id.stage == Stage::Weights;
+    const float kept = id.stage == Stage::Dropped ? hi : beside ? shared_range(context, of_same_attention(id, Stage::Dropped)).hi : 1;
+    if (options.range == RangeMode::Auto && style.hi == 1) style.hi = std::max(1.F, kept);
     // Weights of a long text may all be smaller than the usual end of the range.
     const bool automatic = options.range == RangeMode::Auto && matrix.content == Content::Probability;
     if (!automatic || keys_of(matrix) <= kManyKeys) return style;

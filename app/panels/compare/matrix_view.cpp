@@ -224,6 +224,7 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box
     if (options.summed_over && options.role == MatrixRole::Left) view.marks.col = view.marks.hover_col = -1;
     if (options.summed_over && options.role == MatrixRole::Top) view.marks.row = view.marks.hover_row = -1;
     view.edited = matrix.edited;
+    view.dropped = shows_dropout(context, matrix);
     view.edited.lit = context.view.edits.lit;
     // Where numbers cannot be edited, a double-click on a zoomed map resets the zoom.
     view.opens = !context.view.paint.on && (zoom.state().whole() || why_not_editable(context, matrix).empty());

@@ -62,6 +62,12 @@ Matrix compared_map(PanelContext& context, const Matrix& values, const StageId& 
 
 }  // namespace
 
+bool shows_dropout(const PanelContext& context, const Matrix& matrix) {
+    const ForwardSettings& settings = context.structure().settings;
+    const bool drops = settings.dropout.attention > 0 || settings.mistake == Mistake::DropoutLeftOn;
+    return drops && matrix.origin && matrix.origin->stage.stage == Stage::Dropped && !matrix.is_difference && !matrix.is_gradient;
+}
+
 bool shows_norm_weighted(const PanelContext& context, const StageId& id) {
     return context.view.heads.norm_weighted && (id.stage == Stage::Weights || id.stage == Stage::Dropped) && !context.view.compare.on() &&
            !shows_gradients(context);

@@ -11,6 +11,8 @@ namespace attn::app {
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head);
 /// Whether maps of this stage show norm-weighted attention: weights times the norm of what they weigh.
 bool shows_norm_weighted(const PanelContext& context, const StageId& id);
+/// Whether zeros of this map are what dropout has left out.
+bool shows_dropout(const PanelContext& context, const Matrix& matrix);
 /// Stands in the place of a map that is being computed.
 void draw_awaited(const PanelContext& context, ImVec2 min, ImVec2 max);
 /// The largest magnitude over all heads, and in Grid over all layers, if differences, multiplied weights or, in Grid, gradients are shown;

@@ -62,6 +62,23 @@ bool can_compute_again(const PanelContext& context) { return context.has_stage(c
 
 }  // namespace
 
+void begin_path_sheet(PanelContext& context, FileTask task, const std::string& name) {
+    const bool whole = std::filesystem::path(name).has_parent_path();
+    begin(context, task, whole ? name : usual_folder(context, true) + name);
+}
+
+std::shared_ptr<const Lesson> lesson_of_page(const PanelContext& context) {
+    return context.view.lesson.open() ? context.view.lesson.lesson : context.files.made_lesson;
+}
+
+void begin_lesson_page(PanelContext& context) {
+    const std::shared_ptr<const Lesson> lesson = lesson_of_page(context);
+    FileView& view = context.view.files;
+    view.format = ExportAs::Page;
+    const std::string name = (lesson == nullptr ? std::string("lesson") : visible_text(lesson->name)) + ending_of(view.format);
+    begin_path_sheet(context, FileTask::Export, view.export_folder + name);
+}
+
 void begin_open(PanelContext& context) {
     const DesktopDialog& desktop = context.view.files.desktop;
     // If nothing has been opened yet, show the available models.
@@ -204,7 +221,8 @@ void begin_export(PanelContext& context) {
     const std::string& last = context.view.files.export_folder;
     FileView& view = context.view.files;
     const bool numbers = view.exported_as == ExportAs::Csv || view.exported_as == ExportAs::Npy;
-    view.format = numbers && shown.empty() ? ExportAs::Png : view.exported_as;
+    const bool page = view.exported_as == ExportAs::Page;
+    view.format = page || (numbers && shown.empty()) ? ExportAs::Png : view.exported_as;
     begin(context, FileTask::Export, (last.empty() ? usual_folder(context, true) : last) + name + ending_of(view.format));
 }
 
@@ -254,7 +272,9 @@ void draw_file_items(PanelContext& context) {
     draw_recent_items(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as…", false, {}, "Ctrl + Shift + S")) begin_save(context, true);
-    if (menu_item(ui, "Export…", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace.", "Ctrl + E")) begin_export(context);
+    if (menu_item(ui, "Export…", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace; a lesson as a page.", "Ctrl + E"))
+        begin_export(context);
+    if (menu_item(ui, "Make a lesson step…", false, "What is shown becomes a step of a lesson of your own.")) begin_lesson_step(context);
     if (menu_item(ui, "Copy the value", false, "The chosen number.", "Ctrl + C")) copy_numbers(context, CopyPart::Value);
     if (menu_item(ui, "Copy the row", false, "The chosen row, separated by tabs.")) copy_numbers(context, CopyPart::Row);
     if (menu_item(ui, "Copy the map", false, "All numbers that are shown, for a spreadsheet.")) copy_numbers(context, CopyPart::Map);

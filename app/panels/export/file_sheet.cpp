@@ -23,6 +23,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t kShownLines = 9;
+constexpr float kOptionRows = 76;  ///< height of the two rows below the format
 
 /// The path that the task uses for what was typed.
 std::filesystem::path with_ending(std::filesystem::path path, FileTask task) {
@@ -111,14 +112,17 @@ void draw_export_options(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
-    static constexpr std::array<std::string_view, kExportFormats> kNames = {"PNG", "SVG", "CSV", ".npy", "trace", "operands"};
+    static constexpr std::array<std::string_view, kExportFormats> kNames = {"PNG", "SVG", "CSV", ".npy", "trace", "operands", "page"};
     int format = static_cast<int>(view.format);
     if (segmented_row(ui, "Format", kNames, format, 76,
-                      {.tooltip = "A picture; the numbers; the whole trace as .safetensors; this stage's operands as .npz."})) {
+                      {.tooltip = "A picture; the numbers; the whole trace as .safetensors; this stage's operands as .npz; a lesson as one "
+                                  "HTML page."})) {
         view.format = static_cast<ExportAs>(format);
         set_extension(view.path, ending_of(static_cast<ExportAs>(format)));
     }
     gap(ui, 6);
+    // The rows below stay where they are, whatever the format.
+    const ImVec2 rows = ImGui::GetCursorScreenPos();
     switch (view.format) {
     case ExportAs::Png:
     case ExportAs::Svg:
@@ -134,8 +138,12 @@ void draw_export_options(PanelContext& context) {
     case ExportAs::Operands:
         text_line(ui, fonts.label, colors.muted, "What this stage is computed from, for the copied program.");
         break;
+    case ExportAs::Page:
+        paragraph(ui, fonts.label, colors.muted, "The lesson with its pictures, numbers and questions, to be read without the program.");
+        break;
     }
-    gap(ui, 8);
+    ImGui::SetCursorScreenPos({rows.x, rows.y + context.px(kOptionRows)});
+    ImGui::Dummy({1, 1});
 }
 
 /// The format given by the name's extension, otherwise the chosen one.
@@ -163,6 +171,8 @@ bool exports_whole_stage(const PanelContext& context) {
 /// Why the chosen format cannot hold what is shown; "" if it can.
 std::string why_not_exported(const PanelContext& context, const ShownNumbers& shown) {
     const FileView& view = context.view.files;
+    if (view.format == ExportAs::Page)
+        return lesson_of_page(context) == nullptr ? "Open a lesson first, or make one: it becomes the page." : "";
     const bool whole = view.format == ExportAs::Trace || view.format == ExportAs::Operands || exports_whole_stage(context);
     if (whole && !side_in_place(context).empty()) return "The picture shows A, but only B can be exported whole: show B first.";
     if (!exports_numbers(view) || exports_whole_stage(context)) return "";
@@ -195,7 +205,8 @@ void confirm(PanelContext& context, bool replace) {
     case FileTask::Export:
         view.export_folder = folder_part(path.string());
         view.exported_as = view.format;
-        if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
+        if (view.format == ExportAs::Page) context.commands.push_back({command::ExportLesson{path, lesson_of_page(context)}, ""});
+        else if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
         else export_numbers(context, path);
         break;
     case FileTask::Open:
@@ -204,6 +215,7 @@ void confirm(PanelContext& context, bool replace) {
     case FileTask::Model:
     case FileTask::Dump:
     case FileTask::TrainingText:
+    case FileTask::LessonStep:
     case FileTask::None:
         break;
     }
@@ -263,6 +275,8 @@ std::string export_title(PanelContext& context) {
         return "Export the whole trace";
     case ExportAs::Operands:
         return "Export the operands of " + stage;
+    case ExportAs::Page:
+        return "Export the lesson as a page";
     }
     return "";
 }
@@ -311,7 +325,6 @@ void draw_path_sheet(PanelContext& context) {
     if (typed.changed && view.task == FileTask::Export) view.format = format_of(view.path.text, view.format);
     bool entered = typed.entered;
     gap(ui, 4);
-    draw_completions(context);
     draw_warning(context);
     gap(ui, 4);
     const std::string_view not_yet = can_confirm(context) ? "" : "This cannot be saved: the line above says why.";
@@ -321,6 +334,7 @@ void draw_path_sheet(PanelContext& context) {
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
     ImGui::SameLine(0, context.px(16));
     text_line(ui, fonts.caption, colors.faint, "Tab completes, up and down choose, Enter confirms");
+    draw_completions(context);  // last, because they come and go
     if (entered && can_confirm(context) && !is_in_no_folder(context)) confirm(context, warns_of_replacing(context));
     else if (entered) view.path.focus = true;  // Enter on a folder opens it; on a name, typing continues
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
@@ -490,6 +504,7 @@ void draw_file_sheet(PanelContext& context, float picture_bottom) {
     else if (asks_about_replacing(context)) draw_replace_sheet(context);
     else if (context.view.files.desktop.waiting) draw_desktop_sheet(context);
     else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
+    else if (context.view.files.task == FileTask::LessonStep) draw_lesson_step_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
     draw_notices(context, picture_bottom);
 }

@@ -42,6 +42,15 @@ void begin_save_run(PanelContext& context, std::uint64_t run, bool ask = false);
 /// Saves a run in the folder, with the document if that shows it.
 void save_run(PanelContext& context, std::uint64_t run, const std::filesystem::path& folder);
 void begin_export(PanelContext& context);
+/// Opens the Export sheet for the lesson that is open, or that got a step last, as one HTML page.
+void begin_lesson_page(PanelContext& context);
+/// Asks how what is shown is called as a step of a lesson, and makes it.
+void begin_lesson_step(PanelContext& context);
+void draw_lesson_step_sheet(PanelContext& context);
+/// The lesson for the page; null if there is none.
+std::shared_ptr<const Lesson> lesson_of_page(const PanelContext& context);
+/// Opens the sheet of a task. `name`: a path, or a name in the folder used last.
+void begin_path_sheet(PanelContext& context, FileTask task, const std::string& name);
 void copy_snippet(PanelContext& context, bool torch);
 
 /// Closes the window, after a question if work would be lost.

@@ -274,6 +274,8 @@ void draw_filter(PanelContext& context) {
 
 void examine_dump(PanelContext& context, const std::string& path) {
     context.view.doctor.path = path;
+    context.view.doctor.closed.clear();
+    context.view.doctor.finding = 0;
     context.commands.push_back({command::OpenDump{without_tilde(path)}, ""});
 }
 

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "app/panels/actions/actions.hpp"
+#include "app/panels/actions/control_actions.hpp"
 #include "app/panels/actions/palette.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/export/export_line.hpp"
 #include "app/panels/files/files.hpp"
+#include "app/panels/frame/completion_list.hpp"
 #include "app/panels/frame/frame_layout.hpp"
 #include "app/panels/frame/help_sheet.hpp"
 #include "app/panels/frame/rail.hpp"
@@ -23,14 +25,17 @@
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/pane.hpp"
 #include "app/panels/kit/problem_sentence.hpp"
+#include "app/panels/kit/texts.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/lessons/quoted_cells.hpp"
 #include "app/panels/settings/mistakes.hpp"
 #include "app/panels/settings/settings.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
+#include "app/panels/views/dump_findings.hpp"
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/views/view_table.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -72,18 +77,42 @@ void splitters(PanelContext& context, const FrameLayout& layout) {
     }
 }
 
+/// A text that this model cannot read, and the example that reads any word can; none if that would not help.
+std::optional<std::string> text_for_stories(const PanelContext& context) {
+    if (context.document.model != nullptr) return {};
+    const std::optional<UnreadText> unread = unread_text(context, {shown_index(context), shows_source(context)});
+    if (!unread || unread->source) return {};
+    return whole_texts(context.document).at(unread->index);
+}
+
+void read_with_stories(PanelContext& context, std::string text) {
+    const Preset& stories = find_preset("stories");
+    context.commands.push_back({command::OpenPreset{stories.name, 0}, ""});
+    context.commands.push_back({command::SetTexts{{std::move(text)}, {}}, ""});
+    Look look = opening_look(stories, 0);
+    look.cell.clear();
+    look_afresh(context.view, look);
+}
+
 /// The error for settings that cannot be computed, shown above the last valid picture if there is one.
-void draw_problem(const PanelContext& context) {
+void draw_problem(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, padding = context.px(10);
     const std::string text = problem_sentence(problem_words(context));
     context.view.drawn.problem = true;
-    const float height = wrapped_height(fonts.body, width - 2 * padding, text) + 2 * padding;
+    const std::optional<std::string> readable = text_for_stories(context);
+    constexpr float kReadButton = 170;
+    const float beside = readable ? context.px(kReadButton) + padding : 0, room = width - 2 * padding - beside;
+    const float height = std::max(wrapped_height(fonts.body, room, text), context.px(readable ? 30 : 0)) + 2 * padding;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
     list.AddRect(at, {at.x + width, at.y + height}, colors.bad, context.px(6));
-    draw_text_wrapped(list, fonts.body, {at.x + padding, at.y + padding}, width - 2 * padding, colors.text, text);
+    draw_text_wrapped(list, fonts.body, {at.x + padding, at.y + padding}, room, colors.text, text);
+    ImGui::SetCursorScreenPos({at.x + width - beside, at.y + padding});
+    if (readable && button(context.ui(), "Read it with stories",
+                           {.width = kReadButton, .notes = {.tooltip = "Opens the example that reads any word, with this text."}}))
+        read_with_stories(context, *readable);
     ImGui::SetCursorScreenPos({at.x, at.y + height + padding});
 }
 
@@ -179,7 +208,8 @@ void draw_picture(PanelContext& context, const FrameLayout& layout) {
     const bool fades = panels_of(context.view.view).of_document;
     // The centre is drawn first, so that the other panes highlight what is hovered in the same frame.
     const float padding = is_low_window(context) ? 10 : 16;
-    pane(context, "##centre", layout.centre, PaneLook::Card, {24, padding}, draw_centre, kFixed);
+    const PaneLook look = context.picture_alone ? PaneLook::Bare : PaneLook::Card;
+    pane(context, "##centre", layout.centre, look, {24, padding}, draw_centre, kFixed);
     if (fades) fade_outdated(context, "##old_centre", layout.centre);
     draw_strip(context, layout);
     if (layout.strip_look != StripLook::Line) fade_outdated(context, "##old_strip", layout.strip);
@@ -234,6 +264,28 @@ void begin_whole_window(ImVec2 size) {
     ImGui::PopStyleVar(3);
 }
 
+/// What the panes of this frame need of a window of this width.
+FrameNeeds needs_of_frame(const PanelContext& context, float width) {
+    constexpr float kRunSettings = 256;
+    FrameNeeds needs{.panes = context.view.panes};
+    if (is_about_dump(context)) needs.panes.left = needs.panes.strip = needs.panes.left_open = false;
+    needs.lesson = lesson_strip_height(context, width - 2 * context.px(kFrameMargin));
+    if (context.view.view == View::Train) needs.least_left = kRunSettings;
+    else needs.both_texts = shows_both_texts(context);
+    return needs;
+}
+
+/// The top bar and the text.
+void draw_rows_above(PanelContext& context, const FrameLayout& layout) {
+    ViewState& view = context.view;
+    pane(context, "##top", layout.top, PaneLook::Bare, {0, 0}, draw_top_bar, kFixed);
+    if (context.ready()) keep_view_valid(view, context.structure());
+    // A run has texts of its own. What is compared is said everywhere.
+    const bool before_run = view.view == View::Train && is_before_first_run(context);
+    if (!is_about_dump(context) && (!before_run || view.compare.on()))
+        pane(context, "##text", layout.row, PaneLook::Bare, {kFrameMargin, 0}, draw_text_row, kFixed);
+}
+
 }  // namespace
 
 double seconds_at_rest(const ViewState& view, double now) {
@@ -244,6 +296,8 @@ double seconds_at_rest(const ViewState& view, double now) {
     if (view.playing) moves_at(view.next_step_at);
     if (const std::optional<double> fading = fades_at(view); fading && *fading > now) moves_at(*fading);
     if (view.files.notices.until > now) moves_at(view.files.notices.until);
+    for (const double until : {view.palette.told.until, view.palette.framed.until})
+        if (until > now) moves_at(until);
     if (const std::optional<double> shown = export_shown_from(view.files); shown && *shown > now) moves_at(*shown);
     return rest;
 }
@@ -277,19 +331,11 @@ void draw_frame(PanelContext& context) {
 
     const ImVec2 size = ImGui::GetIO().DisplaySize;
     begin_whole_window(size);
+    // A picture by itself has no edges, so that its margins can be cut off.
+    if (context.picture_alone) context.canvas.fill(*ImGui::GetWindowDrawList(), {0, 0}, size, context.theme.colors.pane);
 
-    FrameNeeds needs{.panes = view.panes};
-    needs.lesson = lesson_strip_height(context, size.x - 2 * context.px(kFrameMargin));
-    constexpr float kRunSettings = 256;
-    if (view.view == View::Train) needs.least_left = kRunSettings;
-    const FrameLayout layout = lay_out_frame(needs, size, context.theme.scale);
-    if (!view.panes.only_centre) {
-        pane(context, "##top", layout.top, PaneLook::Bare, {0, 0}, draw_top_bar, kFixed);
-        if (context.ready()) keep_view_valid(view, context.structure());
-        // A run has texts of its own. What is compared is said everywhere.
-        if (view.view != View::Train || !is_before_first_run(context) || view.compare.on())
-            pane(context, "##text", layout.row, PaneLook::Bare, {kFrameMargin, 0}, draw_text_row, kFixed);
-    }
+    const FrameLayout layout = lay_out_frame(needs_of_frame(context, size.x), size, context.theme.scale);
+    if (!view.panes.only_centre) draw_rows_above(context, layout);
     if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
     // An example chosen above looks at stages that the model still shown may not have.
     if (context.ready()) keep_view_valid(view, context.structure());
@@ -304,6 +350,8 @@ void draw_frame(PanelContext& context) {
     if (view.palette.open || file_sheet_is_open(context)) view.help = false;
     if (view.help) draw_help_sheet(context);
     draw_palette(context);
+    draw_word_sheet(context);
+    draw_framed_control(context);
     draw_file_sheet(context, view.view == View::Train ? size.y - context.px(kFrameMargin) : layout.centre.max.y);
 }
 

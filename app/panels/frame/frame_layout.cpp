@@ -78,7 +78,7 @@ FrameLayout lay_out_frame(const FrameNeeds& needs, const ImVec2& size, float sca
     const PaneState& panes = needs.panes;
     const float width = size.x / scale, margin = px(kFrameMargin), gap = px(kFrameGap);
     FrameLayout layout;
-    float top = panes.only_centre ? margin : px(kTopBar + kFrameGap + kTextRow + kFrameGap);
+    float top = panes.only_centre ? margin : px(kTopBar + kFrameGap + (needs.both_texts ? kSecondRow : 0) + kTextRow + kFrameGap);
     float bottom = size.y - margin;
     layout.top = {{0, 0}, {size.x, px(kTopBar)}};
     if (!panes.only_centre) layout.row = {{0, px(kTopBar)}, {size.x, top}};

@@ -18,8 +18,9 @@ enum class StripLook : std::uint8_t {
 
 struct FrameNeeds {
     PaneState panes;
-    float lesson = 0;      ///< height in pixels; 0: not shown
-    float least_left = 0;  ///< of the left pane, in logical pixels
+    float lesson = 0;         ///< height in pixels; 0: not shown
+    float least_left = 0;     ///< of the left pane, in logical pixels
+    bool both_texts = false;  ///< source and target have a row each
 };
 
 struct FrameLayout {
@@ -32,7 +33,7 @@ struct FrameLayout {
     float left_width = 0, right_width = 0;  ///< of the uncollapsed panes, in logical pixels
 };
 
-inline constexpr float kTopBar = 48, kTextRow = 40, kFrameGap = 12, kFrameMargin = 16;
+inline constexpr float kTopBar = 48, kTextRow = 40, kSecondRow = 44, kFrameGap = 12, kFrameMargin = 16;
 inline constexpr float kMapBand = 64;  ///< what the map of the model adds to the strip
 inline constexpr float kMinLeft = 200, kMinRight = 240, kMaxSide = 480;
 

@@ -15,6 +15,7 @@
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/session/document/new_words.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/document/weights_origin.hpp"
 #include "app/session/values/verification.hpp"
@@ -83,13 +84,23 @@ void draw_origin(PanelContext& context, float x) {
     draw_text_in(list, fonts.label, {item.min.x + dot, item.min.y}, item.max, {0, 0.5F}, ink, text);
 }
 
-/// "Stories, trained · 0.2 M parameters"
+/// "Stories, trained · 0.2 M parameters · reads any word"
 std::string menu_words(const Preset& preset) {
     constexpr std::string_view kTrained = "trained";
     std::string origin = origin_text(weights_origin(preset.document));
     if (const std::string said = std::string(kTrained) + ", "; preset.title.ends_with(kTrained) && origin.starts_with(said))
         origin.erase(0, said.size());
-    return fmt::format("{} · {}", preset.title, origin);
+    return fmt::format("{} · {} · {}", preset.title, origin, reading_words(preset.document));
+}
+
+/// Of every example; made once, because they do not change.
+const std::vector<std::string>& all_menu_words() {
+    static const std::vector<std::string> kWords = [] {
+        std::vector<std::string> words;
+        for (const Preset& preset : presets()) words.push_back(menu_words(preset));
+        return words;
+    }();
+    return kWords;
 }
 
 /// The name shown for the model; a document that is not from an example has that of its file.
@@ -118,9 +129,11 @@ void draw_preset_menu(PanelContext& context, float x) {
     if (!begin_menu_button(context.ui(), "##presets", shown, kModelWidth, {.tooltip = tooltip})) return;
     if (menu_item(context.ui(), "Open a model…", false, kListedModels)) begin_open_model(context);
     separator(context.ui());
-    for (const Preset& preset : presets())
-        if (menu_item(context.ui(), menu_words(preset), preset.name == context.document.preset, preset.document.look_at))
+    for (std::size_t i = 0; i < presets().size(); ++i) {
+        const Preset& preset = presets()[i];
+        if (menu_item(context.ui(), all_menu_words()[i], preset.name == context.document.preset, preset.document.look_at))
             open_example(context, preset, 0);
+    }
     end_menu_button();
 }
 

@@ -59,7 +59,7 @@ std::int64_t default_index(const Dim& dim, const AxisSelection& selection, const
     return std::min(selection.on(other).value_or(0), dim.size - 1);
 }
 
-TrailPlace place_of_view(const ViewState& view) { return {view.stage, view.head, view.batch, view.locked}; }
+TrailPlace place_of_view(const ViewState& view) { return {view.stage, view.head, view.batch, view.locked, view.view}; }
 
 /// What lay ahead on the trail is given up; a new way begins where something else has been looked at meanwhile.
 void add_to_trail(Trail& trail, const TrailPlace& from, const TrailPlace& to) {
@@ -178,7 +178,15 @@ void walk_trail(ViewState& view, const Structure& structure, int direction) {
     view.head = place.head;
     view.batch = std::min(place.batch, batch_size(structure) - 1);
     view.locked = place.cell;
+    view.view = place.view;
+}
+
+void open_in_step(ViewState& view, const StageId& stage, std::int64_t head) {
+    const TrailPlace from = place_of_view(view);
+    view.stage = stage;
+    view.head = head;
     view.view = View::Step;
+    add_to_trail(view.trail, from, place_of_view(view));
 }
 
 void go_to_cell(ViewState& view, const Structure& structure, const CellRef& cell) {

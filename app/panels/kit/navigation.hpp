@@ -47,6 +47,8 @@ std::string head_name(const Structure& structure, const CellRef& cell);
 /// Goes back along the trail of cells that were followed (-1), or forth again (+1). Stays at its ends.
 void walk_trail(ViewState& view, const Structure& structure, int direction);
 
+/// Opens a head's stage in Step, from where the trail leads back.
+void open_in_step(ViewState& view, const StageId& stage, std::int64_t head);
 /// Selects a cell of a recorded stage: stage, head, sequence and indices. Parameter cells cannot be selected. The way there is a step of
 /// the trail.
 void go_to_cell(ViewState& view, const Structure& structure, const CellRef& cell);

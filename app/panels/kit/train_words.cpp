@@ -118,12 +118,20 @@ std::string accuracy_by_length(std::span<const LengthAccuracy> by_length) {
     return text;
 }
 
+std::vector<std::string> changed_settings(const RunSettings& before, const RunSettings& after) {
+    const std::vector<std::string> old = described(before), now = described(after);
+    std::vector<std::string> changes;
+    for (std::size_t part = 0; part < old.size(); ++part)
+        if (old[part] != now[part]) changes.push_back(fmt::format("{} → {}", old[part], now[part]));
+    return changes;
+}
+
 std::vector<std::string> run_names(std::span<const RunCurves> runs) {
     std::vector<std::vector<std::string>> parts;
     std::vector<std::vector<bool>> changed;  // settings changed during the run, shown with their current values
     for (const RunCurves& run : runs) {
         parts.push_back(described(run.settings));
-        std::vector<std::string> later = run.later ? described(*run.later) : parts.back();
+        std::vector<std::string> later = run.changes.empty() ? parts.back() : described(run.changes.back().settings);
         changed.emplace_back(later.size(), false);
         for (std::size_t part = 0; part < later.size(); ++part) {
             if (later[part] == parts.back()[part]) continue;
@@ -133,7 +141,12 @@ std::vector<std::string> run_names(std::span<const RunCurves> runs) {
     }
     std::vector<std::string> names;
     for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!runs[i].name.empty()) {
+            names.push_back(runs[i].name);
+            continue;
+        }
         std::string name = fmt::format("run {}", runs[i].run);
+        if (const auto& origin = runs[i].origin) name += fmt::format(" · from step {}", format_count(origin->step));
         for (std::size_t part = 0; part < parts[i].size(); ++part) {
             const bool differs = std::any_of(parts.begin(), parts.end(), [&](const auto& other) { return other[part] != parts[i][part]; });
             if (!parts[i][part].empty() && (differs || changed[i][part])) name += " · " + parts[i][part];

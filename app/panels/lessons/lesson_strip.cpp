@@ -69,6 +69,28 @@ void draw_training_line(PanelContext& context, ImVec2 at, float width) {
                  std::min(width / context.theme.scale - text / context.theme.scale - 14, 320.F));
 }
 
+void draw_show_button(PanelContext& context) {
+    if (button(context.ui(), "Show##lesson_show",
+               {.look = ButtonLook::Accent,
+                .width = 104,
+                .height = 26,
+                .icon = Icon::Eye,
+                .notes = {.tooltip = "Shows the answer without a guess (→, Page Down)."}}))
+        answer_lesson_question(context.view, std::nullopt);
+}
+
+void draw_reset_button(PanelContext& context) {
+    const bool changed = lesson_step_is_changed(context);
+    if (button(context.ui(), "Reset step##lesson_reset",
+               {.look = ButtonLook::Flat,
+                .width = 104,
+                .height = 26,
+                .icon = Icon::Reset,
+                .notes = {.tooltip = "Undoes what you have changed in this step (Backspace).",
+                          .disabled = changed ? "" : "Change whatever you like; this restores the step."}}))
+        reset_lesson_step(context);
+}
+
 /// Back, progress and next; below them the less common buttons.
 void draw_buttons(PanelContext& context, ImVec2 at) {
     const Ui ui = context.ui();
@@ -86,29 +108,18 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
     draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_body, {at.x + context.px(44), at.y},
                  {at.x + context.px(110), at.y + context.px(34)}, {0.5F, 0.5F}, context.theme.colors.text, place);
     ImGui::SetCursorScreenPos({at.x + context.px(114), at.y});
-    const bool pressed = button(ui,
-                                asking ? "Show##lesson_next"
-                                : last ? "Finish##lesson_next"
-                                       : "Next##lesson_next",
+    // It goes on wherever it is, also from a question that nobody has answered: a click in the same place always does the same.
+    const bool pressed = button(ui, last ? "Finish##lesson_next" : "Next##lesson_next",
                                 {.look = asking ? ButtonLook::Plain : ButtonLook::Accent,
                                  .width = kButtonsWidth - 114,
                                  .height = 34,
-                                 .icon = asking ? Icon::Eye
-                                         : last ? Icon::Check
-                                                : Icon::Next,
-                                 .notes = {.tooltip = asking ? "Shows the answer without a guess (→, Page Down)."
-                                                      : last ? "Closes the lesson and restores what you had before."
-                                                             : "Next step (→, Page Down)"}});
+                                 .icon = last ? Icon::Check : Icon::Next,
+                                 .notes = {.tooltip = last     ? "Closes the lesson and restores what you had before."
+                                                      : asking ? "Next step, without an answer"
+                                                               : "Next step (→, Page Down)"}});
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
-    const bool changed = lesson_step_is_changed(context);
-    if (button(ui, "Reset step##lesson_reset",
-               {.look = ButtonLook::Flat,
-                .width = 104,
-                .height = 26,
-                .icon = Icon::Reset,
-                .notes = {.tooltip = "Undoes what you have changed in this step (Backspace).",
-                          .disabled = changed ? "" : "Change whatever you like; this restores the step."}}))
-        reset_lesson_step(context);
+    if (asking) draw_show_button(context);
+    else draw_reset_button(context);
     ImGui::SetCursorScreenPos({at.x + context.px(114), at.y + context.px(42)});
     const bool closed = button(ui, "Close##lesson_close",
                                {.look = ButtonLook::Flat,
@@ -116,8 +127,8 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
                                 .height = 26,
                                 .icon = Icon::Close,
                                 .notes = {.tooltip = "Leaves the lesson and restores what you had before (Esc)."}});
-    if (closed || (pressed && last && !asking)) close_lesson(context);
-    else if (pressed) next_lesson_step(context.view);
+    if (closed || (pressed && last)) close_lesson(context);
+    else if (pressed) go_to_lesson_step(context.view, state.step + 1);
 }
 
 }  // namespace
@@ -172,6 +183,11 @@ void draw_lesson_menu(PanelContext& context) {
 void draw_lesson_items(PanelContext& context) {
     const Ui ui = context.ui();
     const LessonView& state = context.view.lesson;
+    if (const auto& made = context.files.made_lesson;
+        made != nullptr &&
+        menu_item(ui, visible_text(made->title, true), state.open() && state.lesson == made, "The lesson that you are making.",
+                  fmt::format("{} step{}", made->steps.size(), made->steps.size() == 1 ? "" : "s")))
+        open_lesson(context.view, context.document, made, 0);
     for (const auto& lesson : lessons()) {
         const auto left = state.left_at.find(lesson->name);
         const std::string place = left == state.left_at.end()

@@ -32,6 +32,7 @@ struct DrawnParts {
     bool problem = false;      ///< the sentence that says what cannot be computed
     bool unread_text = false;  ///< the text that cannot be read
     bool verified = false;     ///< the badge is green
+    bool framed = false;       ///< the control that the palette led to
 };
 
 }  // namespace attn::app

@@ -17,8 +17,8 @@ namespace attn::app {
 
 /// Beside: choose a file of the same model to compare with. Tokenizer: choose a tokenizer to compare with the model's own. Model: choose
 /// the model of a document that is not where the document says. Dump and TrainingText: choose what could be typed beside the button.
-/// SaveRun: choose a folder for a training run.
-enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Model, Dump, TrainingText, Save, SaveRun, Export };
+/// SaveRun: choose a folder for a training run. LessonStep: what is shown becomes a step of a lesson file.
+enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Model, Dump, TrainingText, Save, SaveRun, Export, LessonStep };
 /// Whether the task is to choose an existing file.
 inline bool chooses_file(FileTask task) { return task >= FileTask::Open && task <= FileTask::TrainingText; }
 
@@ -27,9 +27,9 @@ enum class Closing : std::uint8_t { No, Asked, Saving, Now };
 enum class RestoreAnswer : std::uint8_t { None, Restore, Discard, Later };
 
 /// The export formats, in the order of the sheet.
-enum class ExportAs : std::uint8_t { Png, Svg, Csv, Npy, Trace, Operands };
-inline constexpr int kExportFormats = 6;
-inline constexpr std::array<const char*, kExportFormats> kExportEndings = {".png", ".svg", ".csv", ".npy", ".safetensors", ".npz"};
+enum class ExportAs : std::uint8_t { Png, Svg, Csv, Npy, Trace, Operands, Page };
+inline constexpr int kExportFormats = 7;
+inline constexpr std::array<const char*, kExportFormats> kExportEndings = {".png", ".svg", ".csv", ".npy", ".safetensors", ".npz", ".html"};
 inline const char* ending_of(ExportAs format) { return kExportEndings[static_cast<std::size_t>(format)]; }
 
 /// Which files the Open sheet lists besides folders, in the order of its choices. Beside lists models alone.
@@ -52,6 +52,14 @@ struct DesktopDialog {
     std::string problem;                      ///< why our sheet is shown instead
 };
 
+/// The step of a lesson that is being described.
+struct LessonStepDraft {
+    std::string title, caption;
+    std::string proposed_title{}, proposed_caption{};  ///< what these were before the user changed them
+    bool focus = false;                                ///< the title takes the keyboard in the next frame
+    std::optional<std::uint64_t> sent{};               ///< FilesState::lesson_steps when it was told to be made; none: it was not
+};
+
 /// Notices about file operations: the last outcome for some seconds; an error until it is dismissed, its cause is gone or, after these
 /// seconds, something succeeds. Times in seconds.
 struct NoticeView {
@@ -70,6 +78,7 @@ struct NoticeView {
 
 struct FileView {
     FileTask task = FileTask::None;
+    LessonStepDraft lesson_step;
     PathField path;
     std::string opened_at;  ///< the path's text when the sheet was opened
     ExportAs format = ExportAs::Png;

@@ -1,11 +1,12 @@
 #pragma once
-/// The places that a number was followed through, and the way forth again.
+/// The places that a number was followed through or a head was opened from, and the way forth again.
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "app/panels/state/axis_selection.hpp"
+#include "app/session/document/view.hpp"
 #include "engine/plan/stage.hpp"
 
 namespace attn::app {
@@ -14,6 +15,7 @@ struct TrailPlace {
     StageId stage;
     std::int64_t head = 0, batch = 0;
     AxisSelection cell;
+    View view = View::Step;
     bool operator==(const TrailPlace&) const = default;
 };
 

@@ -67,6 +67,18 @@ HeadPattern strongest_of(const HeadCurves& head) {
     return best;
 }
 
+std::optional<std::size_t> forming_of(const std::vector<HeadCurves>& heads) {
+    std::optional<std::size_t> forming;
+    float most = -1;
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+        const auto values = heads[i].curve(HeadPattern::Strongest).raw().values();
+        if (values.empty() || !(values.back() - values.front() > most)) continue;
+        most = values.back() - values.front();
+        forming = i;
+    }
+    return forming;
+}
+
 void extend(RunLines& lines, const RunCurves& run) {
     for (std::size_t i = lines.loss.size(); i < run.losses.size(); ++i) {
         const LossPoint& point = run.losses[i];
@@ -79,12 +91,15 @@ void extend(RunLines& lines, const RunCurves& run) {
         const ValidationPoint& point = run.validations[i];
         const auto step = static_cast<double>(point.step);
         lines.validation_loss.append(step, static_cast<float>(point.loss));
+        const auto losses = lines.validation_loss.raw().values();
+        if (std::isfinite(losses[i]) && (!lines.lowest || losses[i] < losses[*lines.lowest])) lines.lowest = i;
         lines.validation_accuracy.append(step, static_cast<float>(point.accuracy));
     }
     const std::size_t known = lines.heads.empty() ? 0 : lines.heads.front().by_pattern[1].size();
     if (known >= run.heads.size()) return;
     for (std::size_t i = known; i < run.heads.size(); ++i) add_heads(lines, run.heads[i]);
     for (HeadCurves& head : lines.heads) head.strongest = strongest_of(head);
+    lines.forming = forming_of(lines.heads);
 }
 
 }  // namespace
@@ -122,11 +137,10 @@ const RunLines* TrainCurves::find(std::uint64_t run) const {
     return it == runs_.end() ? nullptr : &*it;
 }
 
-double TrainCurves::last_step() const {
+double RunLines::last_step() const {
     double last = 0;
-    for (const RunLines& lines : runs_)
-        for (const Curve* curve : {&lines.loss, &lines.validation_loss})
-            if (!curve->empty()) last = std::max(last, curve->x().back());
+    for (const Curve* curve : {&loss, &validation_loss})
+        if (!curve->empty()) last = std::max(last, curve->x().back());
     return last;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,10 @@ struct RunLines {
     Curve loss, gradient_norm, learning_rate;
     Curve validation_loss, validation_accuracy;
     std::vector<HeadCurves> heads;
+    std::optional<std::size_t> forming;  ///< of the heads, the one whose pattern has become strongest since the run began
+    std::optional<std::size_t> lowest;   ///< the point of `validation_loss` with the lowest loss
+    /// The last step of any curve.
+    double last_step() const;
 };
 
 /// The step at which a head formed a pattern: from there on, more than half of its weight has followed it. Negative if it has not.
@@ -46,8 +51,6 @@ public:
     void update(const TrainingReport& report, double smoothing);
     const std::vector<RunLines>& runs() const { return runs_; }  ///< in the report's order
     const RunLines* find(std::uint64_t run) const;
-    /// The last step of any curve.
-    double last_step() const;
 
 private:
     std::vector<RunLines> runs_;

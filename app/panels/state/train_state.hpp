@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "app/panels/state/train_curves.hpp"
@@ -25,6 +26,21 @@ struct Predicted {
     std::string problem;
     std::uint64_t run = 0;  ///< the training run whose model it is
     PredictedPosition at;
+    std::shared_ptr<const NextWords> pinned;  ///< the candidates of the pinned step A for the same text; null: none
+};
+
+/// A head in the Train view.
+struct HeadPlace {
+    StageId id;  ///< of its weights
+    std::int64_t head = 0;
+    bool operator==(const HeadPlace&) const = default;
+};
+
+/// The name that is being typed for a run.
+struct RunNaming {
+    std::uint64_t run = 0;  ///< 0: none
+    std::string name;
+    bool focus = false;  ///< the field is to get the keyboard
 };
 
 struct TrainView {
@@ -35,6 +51,14 @@ struct TrainView {
     PlotCursor cursor;      ///< shared by all plots
     double smoothing = 0.8;
     bool log_loss = false;
+
+    std::set<std::uint64_t> hidden;  ///< the runs whose curves are not drawn
+    RunNaming naming;
+
+    std::optional<HeadPlace> large;          ///< the head whose map is the large one
+    std::optional<HeadPlace> chosen_before;  ///< the chosen head in the last frame: another one is the user's choice
+    bool own_head = false;                   ///< the user's choice is large, not the head that forms
+    std::uint64_t head_of = 0;               ///< the run in which that was chosen
 
     HeadPattern pattern = HeadPattern::Strongest;
     bool replaying = false;     ///< replay of the saved moments

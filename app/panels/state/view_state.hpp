@@ -13,6 +13,7 @@
 
 #include "app/panels/state/axis_selection.hpp"
 #include "app/panels/state/comparison_state.hpp"
+#include "app/panels/state/completion_state.hpp"
 #include "app/panels/state/drawn_parts.hpp"
 #include "app/panels/state/edit_state.hpp"
 #include "app/panels/state/file_view.hpp"
@@ -43,6 +44,7 @@
 
 namespace attn::app {
 
+struct DoctorReport;
 struct Setup;
 
 struct PaneState {
@@ -106,13 +108,18 @@ struct TextRowState {
     StageId stage{};        ///< the stage that it last followed
     NewWordsTold told{};
     std::int64_t length = 0;  ///< of the shown text in the last frame
+    CompletionState completions{};
+    WordSheetState sheet{};
 };
 
 /// Where the path of an attention dump is typed.
 struct DumpField {
     std::string path;
-    bool focus = false;    ///< it takes the keyboard in the next frame
-    bool entered = false;  ///< the path was entered, and the file has not been examined yet
+    bool focus = false;                                 ///< it takes the keyboard in the next frame
+    bool entered = false;                               ///< the path was entered, and the file has not been examined yet
+    std::string closed{};                               ///< the file whose report the user has closed
+    std::weak_ptr<const DoctorReport> closed_report{};  ///< that report: the file may be opened again
+    std::size_t finding = 0;                            ///< the chosen one of those that show a number beside the expected one
 };
 
 /// While the mask is painted, clicks on an attention map mask or unmask cells.

@@ -30,6 +30,8 @@ namespace attn::app {
 namespace {
 
 constexpr float kCaption = 36, kShortCaption = 20, kTileGap = 10, kMaxTile = 240, kMinTile = 36;
+/// The room for the small maps beside the large one, as a share of the width, and its limits.
+constexpr float kSmallMaps = 0.36F, kLeastSmallMaps = 120, kMostSmallMaps = 320;
 
 /// The two states whose difference can be shown: B (or the shown state) minus A.
 struct Moments {
@@ -163,7 +165,7 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     if (is_awaited(tile)) draw_awaited(context, at, end);
     else context.canvas.heatmap(list, at, end, {tile.matrix.data, tile.style});
     draw_edited_corner(context, tile.matrix, at, end);
-    const bool chosen = is_chosen_attention(context, id, head);
+    const bool chosen = is_large_head(context, id, head);
     const float out = chosen ? context.px(1.5F) : 0;
     list.AddRect({at.x - out, at.y - out}, {end.x + out, end.y + out},
                  chosen    ? colors.chosen
@@ -227,10 +229,10 @@ TileRows two_stack_rows(const PanelContext& context, ImVec2 room, const std::vec
     return rows;
 }
 
-void draw_tiles(PanelContext& context, const Moments* pins) {
+void draw_tiles(PanelContext& context, const Moments* pins, ImVec2 area) {
     const std::vector<StageId> attentions = attentions_of(context.structure());
     const std::int64_t heads = context.structure().config.num_heads;
-    const Scrolled scrolled(context.ui(), "##tiles", ImGui::GetContentRegionAvail());
+    const Scrolled scrolled(context.ui(), "##tiles", area);
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float gap = context.px(kTileGap), frame = context.px(2);
     const bool two_stacks = context.structure().config.architecture == Architecture::EncoderDecoder;
@@ -255,6 +257,34 @@ void draw_tiles(PanelContext& context, const Moments* pins) {
     }
     ImGui::SetCursorScreenPos({at.x, y - gap});
     ImGui::Dummy({1, 1});
+}
+
+/// Leads back from a head of the user's choice to the one that forms.
+void draw_forming_link(PanelContext& context, const HeadPlace& large, ImVec2 at) {
+    TrainView& train = context.view.train;
+    const RunLines* run = train.curves.find(context.snapshot.run);
+    if (!train.own_head || run == nullptr || !run->forming) return;
+    const HeadCurves& forming = run->heads[*run->forming];
+    if (large == HeadPlace{forming.id, forming.head}) return;
+    ImGui::SetCursorScreenPos(at);
+    const std::string words = fmt::format("{} forms: show it", attention_name(forming.id, forming.head));
+    if (link(context.ui(), words.c_str(), "The head whose pattern has become strongest since the run began.")) train.own_head = false;
+}
+
+/// The map of the large head, and beside it small ones of all heads.
+void draw_maps(PanelContext& context, const Moments* pins) {
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const float between = context.px(18), caption = context.px(kCaption), frame = context.px(2);
+    const float small = std::clamp(room.x * kSmallMaps, context.px(kLeastSmallMaps), context.px(kMostSmallMaps));
+    const float size = std::floor(std::min(room.x - small - between, room.y - caption - 2 * frame));
+    const HeadPlace large = context.view.train.large.value_or(HeadPlace{});
+    if (size < context.px(2 * kMinTile) || !context.has_stage(large.id)) return draw_tiles(context, pins, room);
+    ImGui::SetCursorScreenPos({at.x + size + between, at.y});
+    draw_tiles(context, pins, {room.x - size - between, room.y});
+    ImGui::PushID("large");
+    draw_tile(context, large.id, large.head, {at.x + frame, at.y + frame}, size, size, pins);
+    ImGui::PopID();
+    draw_forming_link(context, large, {at.x + frame + size / 2, at.y + frame + size + context.px(4)});
 }
 
 /// A note that the shown model is edited, with a link to the list of edits; returns its height.
@@ -346,7 +376,7 @@ void draw_train_attention(PanelContext& context) {
     const float header = draw_header(context, pins, difference);
     ImGui::SetCursorScreenPos({at.x, at.y + header});
     if (context.view.train.lines && !difference) draw_attention_lines(context);
-    else draw_tiles(context, difference ? &pins : nullptr);
+    else draw_maps(context, difference ? &pins : nullptr);
 }
 
 }  // namespace attn::app

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/train_words.hpp"
-#include "app/panels/train/curve_names.hpp"
+#include "app/panels/train/plot_legend.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/widgets/box.hpp"
@@ -22,24 +22,9 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHistoryHeader = 42, kSlider = 22, kPins = 24;
-constexpr std::size_t kMostLabels = 5;
-
-Color pattern_color(const PanelContext& context, HeadPattern pattern) {
-    const Palette& colors = context.theme.colors;
-    switch (pattern) {
-    case HeadPattern::PreviousToken:
-        return colors.axis_t;
-    case HeadPattern::FirstToken:
-        return colors.axis_s;
-    case HeadPattern::SameToken:
-        return colors.axis_h;
-    case HeadPattern::Induction:
-        return colors.chosen_text;
-    default:
-        return colors.muted;
-    }
-}
+constexpr float kHistoryHeader = 40, kSlider = 22, kPins = 24;
+/// Of the legend, and the least width that has room for one beside the curves.
+constexpr float kHeadLegend = 216, kRoomForLegend = 560;
 
 void choose(PanelContext& context, const HeadCurves& head) {
     context.view.stage = head.id;
@@ -102,6 +87,10 @@ void draw_history_header(PanelContext& context) {
     if (put("##previous", 32, Icon::Previous, "Previous kept step (Left)")) step_moment(context, -1);
     if (put("##first", 32, Icon::First, "Before the first step (Home)")) show_first_moment(context);
     x -= context.px(6);
+    if (put("Branch", 66, Icon::None,
+            "Starts a new run from this step, with the settings that you then change; this one is kept. Except at the newest step, its "
+            "optimizer averages gradients anew"))
+        branch_from_here(context);
     if (put("Pin B", 58, Icon::None, "Keeps what is shown as B: the attention can then show B − A (B)",
             step_of_pin(context, context.states.pinned_b).has_value()))
         pin_b(context);
@@ -133,66 +122,45 @@ void draw_history_header(PanelContext& context) {
 
 // Curves.
 
-/// A head whose pattern has formed.
-struct Formed {
-    const HeadCurves* head;
-    Shown shown;
-    std::string name;
-};
+LineLook look_of(const PanelContext& context, const HeadCurves& head) { return head_look(context, {head.id, head.head}); }
 
-/// The formed heads with the largest shares now, in the order of formation.
-std::vector<Formed> formed_heads(const PanelContext& context, const RunLines& run) {
-    std::vector<Formed> formed;
+/// The heads that the legend names: those whose pattern has formed, in the order of formation, then the one whose map is large.
+std::vector<const HeadCurves*> named_heads(const PanelContext& context, const RunLines& run) {
+    std::vector<std::pair<double, const HeadCurves*>> formed;
+    const HeadCurves* large = nullptr;
     for (const HeadCurves& head : run.heads) {
-        const Shown shown = shown_of(head, context.view.train.pattern);
-        if (shown.formed >= 0) formed.push_back({&head, shown, fmt::format("{} {} head", head_name(head), pattern_name(shown.pattern))});
+        const double step = shown_of(head, context.view.train.pattern).formed;
+        if (step >= 0) formed.emplace_back(step, &head);
+        else if (is_large_head(context, head.id, head.head)) large = &head;
     }
-    const auto last = [](const Formed& one) { return one.head->curve(one.shown.pattern).raw().values().back(); };
-    std::stable_sort(formed.begin(), formed.end(), [&](const Formed& a, const Formed& b) { return last(a) > last(b); });
-    if (formed.size() > kMostLabels) formed.resize(kMostLabels);
-    std::stable_sort(formed.begin(), formed.end(), [](const Formed& a, const Formed& b) { return a.shown.formed < b.shown.formed; });
-    return formed;
+    std::stable_sort(formed.begin(), formed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<const HeadCurves*> named;
+    for (const auto& [step, head] : formed) named.push_back(head);
+    if (large != nullptr) named.push_back(large);
+    return named;
 }
 
-/// Places for the names: the first curves are those of `formed`, then come all others.
-std::vector<std::optional<Box>> places_of(const PanelContext& context, const RunLines& run, std::span<const Formed> formed,
-                                          const PlotArea& area) {
-    std::vector<NamedCurve> curves;
-    for (const Formed& one : formed) {
-        const ImVec2 size{text_width(context.theme.fonts.caption, one.name) + context.px(8), context.px(17)};
-        curves.push_back({&one.head->curve(one.shown.pattern), true, size, one.shown.formed});
-    }
-    for (const HeadCurves& head : run.heads) {
-        if (std::any_of(formed.begin(), formed.end(), [&](const Formed& one) { return one.head == &head; })) continue;
+/// Names heads at the right of the curves; a click on a name goes to the step at which the head forms.
+void draw_head_legend(PanelContext& context, const RunLines& run, const Box& box) {
+    const std::vector<const HeadCurves*> named = named_heads(context, run);
+    const float line = context.px(kLegendLine);
+    const auto most = static_cast<std::size_t>(std::max(0.F, box.height() / line));
+    float y = box.min.y;
+    for (std::size_t i = 0; i < std::min(named.size(), most); ++i, y += line) {
+        const HeadCurves& head = *named[i];
         const Shown shown = shown_of(head, context.view.train.pattern);
-        curves.push_back({&head.curve(shown.pattern), shown.formed >= 0 || is_chosen_attention(context, head.id, head.head)});
-    }
-    return place_names(area, curves, context.px(4));
-}
-
-/// Names formed heads beside their curves, and marks where they form; a click goes there. A name without a place is left out: the tooltip
-/// of its curve has it.
-void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& area) {
-    const auto& [colors, fonts, scale] = context.theme;
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::vector<Formed> formed = formed_heads(context, run);
-    const std::vector<std::optional<Box>> places = places_of(context, run, formed, area);
-    for (std::size_t i = 0; i < formed.size(); ++i) {
-        const auto& [head, shown, name] = formed[i];
-        const Color ink = pattern_color(context, shown.pattern);
-        const Curve& curve = head->curve(shown.pattern);
-        const float score = curve.raw().values()[nearest_point(curve.x(), shown.formed)];
-        list.AddCircleFilled({area.at_x(shown.formed), area.at_y(static_cast<double>(score))}, context.px(3), ink, 16);
-        if (!places[i]) continue;
-        const Box& box = *places[i];
-        ImGui::PushID(head);
-        const Item item = item_at(context.ui(), "##label", box.min, {box.max.x - box.min.x, box.max.y - box.min.y},
-                                  {.tooltip = "Click: choose this head and go to the moment it forms"});
-        ImGui::PopID();
-        if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(4));
-        draw_text(list, fonts.caption, {box.min.x + context.px(4), box.min.y + context.px(2)}, ink, name);
-        if (!item.pressed) continue;
-        choose(context, *head);
+        const LineLook look = look_of(context, head);
+        const bool formed = shown.formed >= 0;
+        const std::string value = formed ? "step " + format_count(std::llround(shown.formed)) : "";
+        const LegendEntry entry{look.color,
+                                look.dash,
+                                fmt::format("{} {}", head_name(head), pattern_name(shown.pattern)),
+                                value,
+                                formed ? "Click: choose this head and go to the moment it forms" : "Click: choose this head",
+                                static_cast<std::uint64_t>(&head - run.heads.data())};
+        if (!draw_legend_entry(context, entry, {box.min.x, y}, box.width()).pressed) continue;
+        choose(context, head);
+        if (!formed) continue;
         show_step(context, shown.formed);
         ++context.view.gesture;
     }
@@ -221,7 +189,7 @@ void draw_head_tooltip(const PanelContext& context, const HeadCurves& head, doub
     const Curve& curve = head.curve(pattern);
     const std::size_t at = nearest_point(curve.x(), step);
     begin_tooltip(context.ui());
-    text_line(context.ui(), fonts.strong, pattern_color(context, pattern), fmt::format("{} {}", head_name(head), pattern_name(pattern)));
+    text_line(context.ui(), fonts.strong, look_of(context, head).color, fmt::format("{} {}", head_name(head), pattern_name(pattern)));
     text_line(context.ui(), fonts.mono, colors.muted,
               fmt::format("step {}: {}", format_count(std::llround(curve.x()[at])),
                           format_number(static_cast<double>(curve.raw().values()[at]), {.decimals = 2})));
@@ -229,21 +197,20 @@ void draw_head_tooltip(const PanelContext& context, const HeadCurves& head, doub
 }
 
 PlotArea draw_curves(PanelContext& context, const RunLines& run, const Box& box) {
-    const auto& [colors, fonts, scale] = context.theme;
     TrainView& train = context.view.train;
     std::vector<PlotSeries> series;
     for (const HeadCurves& head : run.heads) {
         const Shown shown = shown_of(head, train.pattern);
-        const bool strong = shown.formed >= 0, chosen = is_chosen_attention(context, head.id, head.head);
+        const bool strong = shown.formed >= 0, large = is_large_head(context, head.id, head.head);
+        const LineLook look = look_of(context, head);
         series.push_back({.name = "",
                           .curve = &head.curve(shown.pattern),
-                          .color = strong   ? pattern_color(context, shown.pattern)
-                                   : chosen ? colors.text
-                                            : colors.faint,
-                          .opacity = strong || chosen ? 1.F : 0.7F,
-                          .thickness = chosen   ? 3.F
-                                       : strong ? 2.F
-                                                : 1.F});
+                          .color = look.color,
+                          .opacity = strong || large ? 1.F : 0.45F,
+                          .thickness = large    ? 2.5F
+                                       : strong ? 1.75F
+                                                : 1.F,
+                          .dash = look.dash});
     }
     // Weak heads are drawn first, so that they do not cover strong ones.
     std::stable_sort(series.begin(), series.end(), [](const PlotSeries& a, const PlotSeries& b) { return a.thickness < b.thickness; });
@@ -260,6 +227,7 @@ PlotArea draw_curves(PanelContext& context, const RunLines& run, const Box& box)
     }
     if (result.clicked_x) show_step(context, *result.clicked_x);
     if (result.released) ++context.view.gesture;
+    draw_plot_marks(context, result.area);
     return result.area;
 }
 
@@ -364,22 +332,17 @@ void draw_below(PanelContext& context, const PlotArea& area, float y) {
 }  // namespace
 
 void draw_train_history(PanelContext& context) {
-    const auto& [colors, fonts, scale] = context.theme;
-    TrainView& train = context.view.train;
+    const TrainView& train = context.view.train;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     draw_history_header(context);
     const float bottom = at.y + room.y - context.px(kPins), slider = bottom - context.px(kSlider);
-    const Box box{{at.x, at.y + context.px(kHistoryHeader)}, {at.x + room.x - context.px(10), slider + context.px(2)}};
+    const bool names_heads = room.x > context.px(kRoomForLegend);
+    const Box box{{at.x, at.y + context.px(kHistoryHeader)},
+                  {at.x + room.x - context.px(10) - (names_heads ? context.px(kHeadLegend + 16) : 0), slider + context.px(2)}};
     const RunLines* run = train.curves.find(context.training.status->run);
-    if (run == nullptr) {
-        draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.label, {at.x, box.min.y}, room.x, colors.faint,
-                          "Here: how much of each head's weight follows a pattern, step by step, so that you can see when a head forms. "
-                          "The slider brings back the model of any step, for other texts, masks and edits.");
-        draw_slider(context, {{at.x + context.px(44), box.min.y}, {box.max.x, box.max.y}, {}, {}}, slider);
-        return;
-    }
+    if (run == nullptr) return draw_slider(context, {{at.x + context.px(44), box.min.y}, {box.max.x, box.max.y}, {}, {}}, slider);
     const PlotArea area = draw_curves(context, *run, box);
-    draw_labels(context, *run, area);
+    if (names_heads) draw_head_legend(context, *run, {{box.max.x + context.px(16), box.min.y}, {at.x + room.x, slider}});
     draw_slider(context, area, slider);
     draw_below(context, area, bottom + context.px(2));
 }

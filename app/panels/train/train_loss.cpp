@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/panels/kit/train_words.hpp"
+#include "app/panels/train/plot_legend.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/widgets/box.hpp"
@@ -40,6 +41,22 @@ double value_at(const Curve& curve, double step) {
 }
 
 std::string percent(double share) { return format_number(share * 100, {.decimals = 1}) + " %"; }
+
+/// The step whose values stand in the legend: that of the cursor or the shown moment; none: the latest.
+std::optional<double> step_of_values(const PanelContext& context) {
+    if (context.view.train.cursor.x) return context.view.train.cursor.x;
+    const auto rewound = rewound_step(context);
+    return rewound ? std::optional(static_cast<double>(*rewound)) : std::nullopt;
+}
+
+/// What the values in the legend are.
+std::string words_of_values(const PanelContext& context) {
+    std::string words;
+    if (const auto step = step_of_values(context)) words = fmt::format("step {} · ", format_count(std::llround(*step)));
+    words += "nats per token";
+    if (context.view.train.smoothing > 0) words += ", smoothed";
+    return words;
+}
 
 void draw_loss_header(PanelContext& context) {
     const Ui ui = context.ui();
@@ -78,94 +95,86 @@ void draw_loss_header(PanelContext& context) {
             train.plot.whole = true;
     }
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-              elide_parts(fonts.label, "cross-entropy · nats per token", left - context.px(12) - x));
+              elide_parts(fonts.label, words_of_values(context), left - context.px(12) - x));
 }
 
-/// Draws the legend with values at the cursor, at the shown moment, or the latest ones; at the top right, which falling curves leave free.
-/// A click on an earlier run makes it current. Returns the legend's lower edge.
-float draw_runs(PanelContext& context, const PlotArea& area) {
-    const Ui ui = context.ui();
-    const auto& [colors, fonts, scale] = context.theme;
+/// How many characters a value has at most: of a loss, and of one that says its step.
+constexpr int kLossDigits = 7, kStepDigits = 17;
+constexpr int kMostLines = 2;
+
+/// An entry of the legend, and the run that a click on it makes current.
+struct LossEntry {
+    LegendEntry shown;
+    int digits = kLossDigits;
+    std::uint64_t run = 0;
+};
+
+/// The current run's curves, then earlier runs, the newest first. Hidden ones are left out.
+std::vector<LossEntry> legend_of_loss(const PanelContext& context) {
     const auto& runs = context.view.train.curves.runs();
     const std::vector<std::string> names = run_names(context.training.runs);
-    // Show the step at the cursor or of the shown moment; the latest step is not mentioned.
-    std::optional<double> cursor = context.view.train.cursor.x;
-    if (const auto rewound = rewound_step(context); !cursor && rewound) cursor = static_cast<double>(*rewound);
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float line = context.px(17);
-    float y = area.min.y + context.px(2);
-    const auto write = [&](Color color, const std::string& text, float right) {
-        const float left = right - text_width(fonts.mono_small, text);
-        list.AddRectFilled({left - context.px(4), y - context.px(1)}, {right + context.px(2), y + line - context.px(2)},
-                           with_alpha(colors.pane, 0.8F));
-        draw_text(list, fonts.mono_small, {left, y}, color, text);
-        y += line;
-    };
-    const float right = area.max.x - context.px(6);
-    const bool smoothed = context.view.train.smoothing > 0;
-    if (cursor) write(colors.muted, fmt::format("step {}{}", format_count(std::llround(*cursor)), smoothed ? ", smoothed" : ""), right);
-    else if (smoothed) write(colors.muted, "smoothed", right);
-    for (std::size_t i = runs.size(); i-- > 0 && y + 2 * line < area.max.y;) {
+    const std::optional<double> step = step_of_values(context);
+    const double at = step.value_or(1e18);
+    std::vector<LossEntry> entries;
+    for (std::size_t i = runs.size(); i-- > 0;) {
         const RunLines& run = runs[i];
-        const double at = cursor.value_or(1e18);
-        if (i + 1 == runs.size()) {
-            const auto write_value = [&](Color color, const char* name, const Curve& curve) {
-                if (curve.empty()) return;
-                const std::string place = cursor ? other_step(curve.x(), at) : "";
-                write(color, fmt::format("{} {}{}", name, format_number(value_at(curve, at)), place), right);
-            };
-            if (runs.size() > 1) write(colors.text, names[i], right);
-            write_value(colors.accent, "train", run.loss);
-            write_value(validation_color(context), "held out", run.validation_loss);
+        if (!draws_run(context, run.run)) continue;
+        const LineLook look = run_look(context, run.run);
+        if (run.run == context.training.status->run) {
+            const std::string of = runs.size() > 1 ? names[i] + ": " : "";
+            // Evaluations are less frequent than steps.
+            const std::string place = step ? other_step(run.validation_loss.x(), at) : "";
+            if (!run.loss.empty())
+                entries.push_back(LossEntry{{look.color, look.dash, of + "train", format_number(value_at(run.loss, at))}});
+            if (!run.validation_loss.empty())
+                entries.push_back(LossEntry{
+                    {validation_color(context), Dash::Solid, "held out", format_number(value_at(run.validation_loss, at)) + place},
+                    step ? kStepDigits : kLossDigits});
             continue;
         }
-        const Curve& curve = run.validation_loss.empty() ? run.loss : run.validation_loss;
-        const std::string text = fmt::format("{}  {}", names[i], format_number(value_at(curve, at)));
-        const float wide = text_width(fonts.mono_small, text);
-        ImGui::PushID(static_cast<int>(run.run));
-        const Item item =
-            item_at(ui, "##choose", {right - wide, y - context.px(1)}, {wide, line}, {.tooltip = "Back to this run, as you left it."});
-        ImGui::PopID();
-        if (item.pressed) context.commands.push_back({command::ChooseRun{run.run}, ""});
-        write(item.hovered ? colors.text : run_color(context, i), text, right);
+        const Curve& curve = run.validation_loss.size() > 1 ? run.validation_loss : run.loss;
+        const std::string value = format_number(value_at(curve, at));
+        entries.push_back(
+            LossEntry{{look.color, look.dash, names[i], value, "Back to this run, as you left it.", run.run}, kLossDigits, run.run});
     }
-    return y;
+    return entries;
 }
 
-/// Shows step, loss and accuracy of the shown moment beside the marker, below the legend.
-void draw_shown(const PanelContext& context, const PlotArea& area, float below) {
-    const auto step = shown_step(context);
+/// Draws the legend between the header and the plot, in at most two lines; what does not fit stands in the list of runs. Returns its
+/// height.
+float draw_loss_legend(PanelContext& context, ImVec2 at, float width) {
+    const float line = context.px(kLegendLine), between = context.px(18);
+    float x = at.x, y = at.y;
+    for (const LossEntry& entry : legend_of_loss(context)) {
+        const float wide = std::min(legend_width(context, entry.shown, entry.digits), width);
+        if (x > at.x && x + wide > at.x + width) {
+            if (y + line >= at.y + kMostLines * line) break;
+            x = at.x;
+            y += line;
+        }
+        if (draw_legend_entry(context, entry.shown, {x, y}, wide).pressed) context.commands.push_back({command::ChooseRun{entry.run}, ""});
+        x += wide + between;
+    }
+    return y + line - at.y;
+}
+
+/// Rings the lowest held-out loss of the current run; a click goes to that step.
+void draw_lowest(PanelContext& context, const PlotArea& area) {
     const RunLines* run = context.view.train.curves.find(context.training.status->run);
-    if (!step || run == nullptr || follows_newest(context)) return;
-    const auto& [colors, fonts, scale] = context.theme;
-    const auto at = static_cast<double>(*step);
-    const float x = area.at_x(at);
-    if (!(x >= area.min.x && x <= area.max.x)) return;
-    const std::string title = fmt::format("step {} (shown)", format_count(*step));
-    // Show measured values, not averages. Evaluations are less frequent than steps.
-    const auto measured = [at](const Curve& curve) {
-        return curve.empty() ? std::nan("") : static_cast<double>(curve.raw().values()[nearest_point(curve.x(), at)]);
-    };
-    // The loss of the untrained model is that of the first step.
-    const std::string place = *step == 0 ? "" : other_step(run->loss.x(), at);
-    const std::string losses =
-        fmt::format("train {}{}  held out {}", format_number(measured(run->loss)), place, format_number(measured(run->validation_loss)));
-    const std::string accuracy =
-        fmt::format("accuracy {}{}", percent(measured(run->validation_accuracy)), other_step(run->validation_accuracy.x(), at));
-    const float wide =
-        std::max({text_width(fonts.label, title), text_width(fonts.mono_small, losses), text_width(fonts.mono_small, accuracy)}) +
-        context.px(18);
-    const float high = context.px(62);
-    float left = x + context.px(8);
-    if (left + wide > area.max.x) left = std::max(x - context.px(8) - wide, area.min.x + context.px(4));
-    const float top = std::max(area.min.y + (area.max.y - area.min.y) * 0.18F, below + context.px(6));
-    if (top + high > area.max.y) return;
+    if (run == nullptr || !run->lowest || run->validation_loss.size() < 2 || !draws_run(context, run->run)) return;
+    const double step = run->validation_loss.x()[*run->lowest];
+    const auto loss = static_cast<double>(run->validation_loss.raw().values()[*run->lowest]);
+    const ImVec2 at{area.at_x(step), area.at_y(loss)};
+    if (!(at.x >= area.min.x && at.x <= area.max.x && at.y >= area.min.y && at.y <= area.max.y)) return;
+    const float reach = context.px(9);
+    const std::string tooltip =
+        fmt::format("Lowest held-out loss: {} at step {}. Click to go there.", format_number(loss), format_count(std::llround(step)));
+    const Item item = item_at(context.ui(), "##lowest", {at.x - reach, at.y - reach}, {2 * reach, 2 * reach}, {.tooltip = tooltip});
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    list.AddRectFilled({left, top}, {left + wide, top + high}, colors.raised, context.px(6));
-    list.AddRect({left, top}, {left + wide, top + high}, colors.line, context.px(6));
-    draw_text(list, fonts.label, {left + context.px(9), top + context.px(6)}, colors.chosen_text, title);
-    draw_text(list, fonts.mono_small, {left + context.px(9), top + context.px(25)}, colors.text, losses);
-    draw_text(list, fonts.mono_small, {left + context.px(9), top + context.px(42)}, colors.text, accuracy);
+    list.AddCircleFilled(at, context.px(5), context.theme.colors.pane, 20);
+    list.AddCircle(at, context.px(5), item.hovered ? context.theme.colors.text : validation_color(context), 20, context.px(2));
+    draw_focus_ring(context.ui(), item, reach);
+    if (item.pressed) show_lowest_loss(context);
 }
 
 /// Before the first run: explains what will be shown here, with a button to start.
@@ -221,19 +230,20 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
     const auto& runs = train.curves.runs();
     std::string value;
     std::vector<PlotSeries> series;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        const bool newest = i + 1 == runs.size();
-        const Curve& curve = runs[i].*(plot.curve);
+    for (const RunLines& run : runs) {
+        const bool current = run.run == context.training.status->run;
+        const Curve& curve = run.*(plot.curve);
+        const LineLook look = run_look(context, run.run);
+        // The value at the shown moment, as everywhere in the view.
+        if (current && !curve.empty()) value = plot.format(value_at(curve, step_of_values(context).value_or(1e18)));
+        if (!draws_run(context, run.run)) continue;
         series.push_back({.name = "",
                           .curve = &curve,
-                          .color = newest ? plot.color : run_color(context, i),
-                          .opacity = newest ? 1.F : 0.55F,
-                          .thickness = newest ? 1.75F : 1.25F,
-                          .raw = newest});
-        const auto rewound = rewound_step(context);
-        const double at_step = train.cursor.x.value_or(rewound ? static_cast<double>(*rewound) : 1e18);
-        // The value at the shown moment, as everywhere in the view.
-        if (newest && !curve.empty()) value = plot.format(value_at(curve, at_step));
+                          .color = current ? plot.color : look.color,
+                          .opacity = current ? 1.F : 0.55F,
+                          .thickness = current ? 1.75F : 1.25F,
+                          .dash = look.dash,
+                          .raw = current});
     }
     const float value_width = text_width(fonts.mono_small, value);
     draw_text(list, fonts.strong, at, colors.text, elide(fonts.strong, plot.title, room.x - value_width - context.px(10)));
@@ -242,7 +252,7 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
     if (text_width(fonts.caption, plot.note) <= note_room)
         draw_text(list, fonts.caption, {note_x, at.y + context.px(3)}, colors.faint, plot.note);
     draw_text_in(list, fonts.mono_small, at, {at.x + room.x, at.y + context.px(18)}, {1, 0.5F}, colors.muted, value);
-    const ImVec2 min{at.x, at.y + context.px(26)}, max{at.x + room.x, at.y + room.y};
+    const ImVec2 min{at.x, at.y + context.px(16 + kMarkRoom)}, max{at.x + room.x, at.y + room.y};
     if (runs.empty()) {
         draw_text_wrapped(list, fonts.label, min, room.x, colors.faint, plot.empty);
         return;
@@ -252,7 +262,9 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
     options.from_zero = true;
     options.tooltip = plot.tooltip;
     options.ignore_outliers = plot.ignore_outliers;
-    take_over(context, line_plot(context.ui(), plot.id, min, max, series, train.plot, train.cursor, options));
+    const PlotResult result = line_plot(context.ui(), plot.id, min, max, series, train.plot, train.cursor, options);
+    take_over(context, result);
+    draw_plot_marks(context, result.area);
 }
 
 }  // namespace
@@ -260,29 +272,31 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
 void draw_train_loss(PanelContext& context) {
     TrainView& train = context.view.train;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    const Box box{{at.x, at.y + context.px(kLossHeader)}, {at.x + room.x, at.y + room.y}};
-    const auto& runs = train.curves.runs();
-    if (is_before_first_run(context)) return draw_invitation(context, {at, box.max});
+    if (is_before_first_run(context)) return draw_invitation(context, {at, {at.x + room.x, at.y + room.y}});
     draw_loss_header(context);
+    const ImVec2 below{at.x, at.y + context.px(kLossHeader - 6)};
+    const float top = below.y + draw_loss_legend(context, below, room.x) + context.px(kMarkRoom + 4);
     std::vector<PlotSeries> series;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        const RunLines& run = runs[i];
-        const bool newest = i + 1 == runs.size();
-        const Color color = run_color(context, i);
-        if (newest) {
-            series.push_back({.name = "train", .curve = &run.loss, .color = color, .thickness = 2});
+    for (const RunLines& run : train.curves.runs()) {
+        if (!draws_run(context, run.run)) continue;
+        const LineLook look = run_look(context, run.run);
+        if (run.run == context.training.status->run) {
+            series.push_back({.name = "train", .curve = &run.loss, .color = look.color, .thickness = 2});
             series.push_back({.name = "held out", .curve = &run.validation_loss, .color = validation_color(context), .thickness = 2});
         } else {
             const Curve& curve = run.validation_loss.size() > 1 ? run.validation_loss : run.loss;
-            series.push_back({.name = "", .curve = &curve, .color = color, .opacity = 0.8F, .thickness = 1.5F, .raw = false});
+            series.push_back(
+                {.name = "", .curve = &curve, .color = look.color, .opacity = 0.8F, .thickness = 1.5F, .dash = look.dash, .raw = false});
         }
     }
     PlotOptions options{.x_title = "step", .log_y = train.log_loss, .x_end = plot_end(context), .marker = marker(context), .legend = false};
     options.from_zero = true;
     options.scrub = true;
-    const PlotResult result = line_plot(context.ui(), "##plot", box.min, box.max, series, train.plot, train.cursor, options);
+    const PlotResult result =
+        line_plot(context.ui(), "##plot", {at.x, top}, {at.x + room.x, at.y + room.y}, series, train.plot, train.cursor, options);
     take_over(context, result);
-    draw_shown(context, result.area, draw_runs(context, result.area));
+    draw_plot_marks(context, result.area);
+    draw_lowest(context, result.area);
 }
 
 void draw_train_accuracy(PanelContext& context) {

@@ -62,8 +62,19 @@ std::optional<PredictedPosition> position_of(const PanelContext& context) {
 const Predicted& predicted_at(PanelContext& context, const PredictedPosition& position) {
     Predicted& shown = context.view.train.predicted;
     const auto answer = context.ask_latest(facet::NextWords{position.sequence, {}, position.index});
-    if (!answer.computing() || shown.run != context.snapshot.run) shown = {answer.value, answer.problem, context.snapshot.run, position};
+    if (!answer.computing() || shown.run != context.snapshot.run)
+        shown = {answer.value, answer.problem, context.snapshot.run, position, nullptr};
+    const StateRef& a = context.states.pinned_a;
+    const bool same_text = a != nullptr && a != context.states.shown && same_but_for_moment(*a, *context.states.shown);
+    shown.pinned = same_text ? context.inquiry.ask(a, facet::NextWords{shown.at.sequence, {}, shown.at.index}).value : nullptr;
     return shown;
+}
+
+/// The chance that these candidates give to a token, if it is among those listed.
+std::optional<double> chance_of(const NextWords& words, std::int64_t id) {
+    for (const NextWord& word : words.likeliest)
+        if (word.id == id) return word.predicted;
+    return {};
 }
 
 /// Draws the likeliest next tokens as bars.
@@ -73,9 +84,12 @@ void draw_next(PanelContext& context, const Box& box) {
     const bool hidden = fills_in(context);
     const char* title = hidden ? "hidden word" : "next token";
     if (!position || !context.structure().config.lm_head) return heading(context, box, title, "");
-    const auto& [words, problem, run, shown_at] = predicted_at(context, *position);
+    const auto& [words, problem, run, shown_at, pinned] = predicted_at(context, *position);
     const std::string at = hidden ? "at" : fmt::format("after “{}”", shown_at.token);
     std::string note = fmt::format("{}{}position {}", at, hidden ? " " : ", ", shown_at.index);
+    if (pinned != nullptr)
+        note = fmt::format("{} · step {} → {}", at, format_count(moment_of(*context.states.pinned_a)->step),
+                           format_count(context.snapshot.trained_step.value_or(0)));
     if (text_width(fonts.strong, title) + text_width(fonts.caption, note) + context.px(8) > box.width()) note = at;
     heading(context, box, title, note);
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -90,7 +104,8 @@ void draw_next(PanelContext& context, const Box& box) {
     float widest = 0;
     for (std::size_t i = 0; i < shown; ++i)
         widest = std::max(widest, text_width(fonts.mono, shown_token(words->likeliest[i].text, words->likeliest[i].id)));
-    const float label = std::min(std::max(widest + context.px(8), context.px(40)), box.width() / 2), figure = context.px(46);
+    const float label = std::min(std::max(widest + context.px(8), context.px(40)), box.width() / 2),
+                figure = context.px(pinned != nullptr ? 92 : 46);
     const float left = box.min.x + label, right = box.max.x - figure;
     for (std::size_t i = 0; i < shown; ++i) {
         const NextWord& word = words->likeliest[i];
@@ -101,8 +116,13 @@ void draw_next(PanelContext& context, const Box& box) {
         list.AddRectFilled({left, y + context.px(4)}, {right, y + line - context.px(4)}, colors.raised, context.px(3));
         value_bar(list, {left, y + context.px(4)}, {right, y + line - context.px(4)}, word.predicted,
                   i == 0 ? colors.accent : mix(colors.accent, colors.pane, 0.45F), context.px(3));
-        draw_text_in(list, fonts.mono_small, {right, y}, {box.max.x, y + line}, {1, 0.5F}, colors.muted,
-                     format_number(word.predicted, {.decimals = 2, .fixed = true}));
+        std::string chance = format_number(word.predicted, {.decimals = 2, .fixed = true});
+        if (pinned != nullptr) {
+            const auto before = chance_of(*pinned, word.id);
+            chance = (before ? format_number(*before, {.decimals = 2, .fixed = true}) : "–") + " → " + chance;
+            if (before) value_bar(list, {left, y + line - context.px(4)}, {right, y + line - context.px(2)}, *before, colors.chosen, 0);
+        }
+        draw_text_in(list, fonts.mono_small, {right, y}, {box.max.x, y + line}, {1, 0.5F}, colors.muted, chance);
     }
 }
 
@@ -261,9 +281,17 @@ void draw_train_predictions(PanelContext& context) {
     if (own) draw_next(context, {box.min, {box.min.x + third, box.max.y}});
     const bool writes = own && !fills_in(context) && context.structure().config.lm_head && context.structure().settings.masks.causal;
     const auto sample = writes ? context.ask_latest(facet::Sample{context.document.sampling}) : Answer<facet::Sample>();
-    const float high = writes && !sample.computing() ? std::clamp(room.y * 0.40F, context.px(58), context.px(96)) : 0;
-    draw_examples(context, {right.min, {right.max.x, right.max.y - high - (high > 0 ? context.px(8) : 0)}});
-    if (high > 0) draw_sample(context, sample, {{right.min.x, right.max.y - high}, right.max});
+    const bool shows_sample = writes && !sample.computing();
+    Box examples = right, continued = right;
+    if (shows_sample && room.y < context.px(170)) {
+        continued.min.x = right.max.x - right.width() * 0.4F;
+        examples.max.x = continued.min.x - gap;
+    } else if (shows_sample) {
+        continued.min.y = right.max.y - std::clamp(room.y * 0.40F, context.px(58), context.px(96));
+        examples.max.y = continued.min.y - context.px(8);
+    }
+    draw_examples(context, examples);
+    if (shows_sample) draw_sample(context, sample, continued);
 }
 
 }  // namespace attn::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/kit/emit.hpp"
@@ -14,6 +15,7 @@
 #include "app/panels/settings/model_settings.hpp"
 #include "app/panels/settings/setting_values.hpp"
 #include "app/panels/train/train_transport.hpp"
+#include "app/panels/train/train_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -57,12 +59,6 @@ void count_slider(PanelContext& context, const char* label, std::int64_t value, 
     if (value == 0 && options.shown.empty()) options.shown = "off";
     run_slider(context, label, static_cast<double>(value), options,
                [&](RunSettings& run, double chosen) { set(run, static_cast<std::int64_t>(chosen + 0.5)); });
-}
-
-bool is_pending(const PanelContext& context) {
-    const RunSettings &set = context.document.run, &now = context.training.status->settings;
-    return context.training.status->run != 0 && !pair_is_under_way(context) &&
-           (!same_model(set, now) || (!set.train.forward.mistaken() && now.train.forward.mistaken()));
 }
 
 /// A section with a separator above, since the previous section may be collapsed.
@@ -161,15 +157,31 @@ void draw_transport(PanelContext& context) {
         context.commands.push_back({command::ResetTraining{}, ""});
 }
 
+/// Below the main button: which changes need a new run, and how the run can go on without them.
 void draw_pending(PanelContext& context) {
-    if (!is_pending(context)) return;
+    const std::vector<std::string> changes = needs_new_run(context);
+    if (changes.empty()) return;
     const Ui ui = context.ui();
-    gap(ui, 8);
-    if (button(ui, "Apply and restart",
-               {.look = ButtonLook::Accent, .width = -1, .notes = {.tooltip = "Starts a new run with the changed task or model."}}))
-        context.commands.push_back({command::RestartTraining{}, ""});
-    paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen_text,
-              "The task, model or mistake differs from this run's. Restart to use the new settings.");
+    gap(ui, 6);
+    paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen_text, fmt::format("needs it: {}", fmt::join(changes, ", ")));
+    if (!link(ui, "keep this run", "Puts back the run's task and model.")) return;
+    RunSettings run = context.training.status->settings;
+    run.stop = context.document.run.stop;
+    emit_run(context, std::move(run), "");
+}
+
+/// Why this step of the current run does not have the rate of the slider.
+std::string_view reason_of_rate(const PanelContext& context, std::int64_t step) {
+    const Schedule& schedule = context.training.status->settings.train.schedule;
+    if (schedule.rate != course(context).train.schedule.rate) return "the run has a rate of its own";
+    const RunCurves& run = context.training.runs.back();
+    const RunSettings* then = &run.settings;
+    for (const SettingsChange& change : run.changes)
+        if (change.step < step) then = &change.settings;
+    if (then->train.schedule.rate != schedule.rate) return "set otherwise then";
+    if (step <= schedule.warm_up_steps) return "warm-up";
+    if (schedule.kind == ScheduleKind::Constant) return "set otherwise then";
+    return schedule.kind == ScheduleKind::Linear ? "linear schedule" : "cosine schedule";
 }
 
 void draw_optimizer(PanelContext& context) {
@@ -185,6 +197,10 @@ void draw_optimizer(PanelContext& context) {
         held_back(context,
                   {.min = 1e-5, .max = 1e-1, .log = true, .shown = rate, .notes = {.tooltip = "Step size of AdamW after the warm-up."}}),
         [](RunSettings& r, double v) { r.train.schedule.rate = v; });
+    if (const std::string words = words_of_rate(context); !words.empty()) {
+        paragraph(ui, context.theme.fonts.caption, context.theme.colors.muted, words);
+        gap(ui, 4);
+    }
     static constexpr std::array<std::string_view, 3> kSchedules = {"constant", "linear", "cosine"};
     int kind = static_cast<int>(schedule.kind);
     if (segmented_row(ui, "schedule", kSchedules, kind, 0,
@@ -416,62 +432,8 @@ void draw_files(PanelContext& context) {
     if (button(ui, "Open…", {.width = half, .notes = {.tooltip = "Opens the folder of a run as it was left."}})) begin_open(context);
 }
 
-std::string_view phase_words(TrainingPhase phase) {
-    return phase == TrainingPhase::Finished ? "finished" : phase == TrainingPhase::Failed ? "failed" : "paused";
-}
-
-/// Draws a kept run: a click makes it current, the cross deletes it after a second click.
-void draw_kept_run(PanelContext& context, const KeptRun& kept, const std::string& name) {
-    const Ui ui = context.ui();
-    const auto& [colors, fonts, scale] = context.theme;
-    TrainView& train = context.view.train;
-    const float width = ImGui::GetContentRegionAvail().x, high = context.px(38), cross = context.px(24);
-    const bool asked = train.forgetting == kept.run;
-    ImGui::PushID(static_cast<int>(kept.run));
-    const Item row = begin_item(ui, "##choose", {width - cross, high}, {.tooltip = "Back to this run, as you left it."});
-    const Item forget = item_at(ui, "##forget", {row.max.x, row.min.y}, {cross, high},
-                                {.tooltip = asked ? "Removes this run and its kept steps." : "Removes this run; asks first."});
-    ImGui::PopID();
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    if (row.hovered) list.AddRectFilled(row.min, {forget.max.x, row.max.y}, colors.raised, context.px(6));
-    const float x = row.min.x + context.px(6), room = row.width() - context.px(8);
-    draw_text(list, fonts.label, {x, row.min.y + context.px(3)}, colors.text, elide(fonts.label, name, room));
-    const std::string detail = asked
-                                   ? "press × again to remove it"
-                                   : fmt::format("{} at step {} · {} kept", phase_words(kept.phase), format_count(kept.step), kept.moments);
-    draw_text(list, fonts.caption, {x, row.min.y + context.px(20)}, asked ? colors.bad : colors.muted, elide(fonts.caption, detail, room));
-    draw_icon(list, Icon::Close, {forget.max.x - cross / 2, row.min.y + high / 2}, context.px(8),
-              asked || forget.hovered ? colors.bad : colors.faint);
-    draw_focus_ring(ui, row, context.px(6));
-    draw_focus_ring(ui, forget, context.px(6));
-    if (row.pressed) context.commands.push_back({command::ChooseRun{kept.run}, ""});
-    if (row.pressed || forget.pressed) train.forgetting = 0;
-    if (!forget.pressed) return;
-    if (asked) context.commands.push_back({command::ForgetRun{kept.run}, ""});
-    else train.forgetting = kept.run;
-}
-
 std::string megabytes(std::size_t bytes) {
     return format_number(static_cast<double>(bytes) / (1 << 20), {.decimals = bytes < (10U << 20) ? 1 : 0});
-}
-
-/// Draws the list of kept runs.
-void draw_runs(PanelContext& context) {
-    const std::vector<KeptRun>& kept = context.training.status->kept;
-    if (kept.empty()) return;
-    std::size_t bytes = 0;
-    for (const KeptRun& run : kept) bytes += run.history_bytes;
-    if (!run_section(context, "run list", "Runs", fmt::format("{} kept, {} MB", kept.size(), megabytes(bytes)),
-                     "Earlier runs of this session."))
-        return;
-    const std::vector<std::string> names = run_names(context.training.runs);
-    for (auto run = kept.rbegin(); run != kept.rend(); ++run) {
-        const auto& curves = context.training.runs;
-        const auto found = std::find_if(curves.begin(), curves.end(), [&](const RunCurves& c) { return c.run == run->run; });
-        const std::string name =
-            found == curves.end() ? fmt::format("run {}", run->run) : names[static_cast<std::size_t>(found - curves.begin())];
-        draw_kept_run(context, *run, name);
-    }
 }
 
 /// Draws the memory that the kept steps of all runs share, and how they share it.
@@ -551,7 +513,7 @@ void draw_progress(PanelContext& context) {
 }
 
 void draw_scrolled(PanelContext& context) {
-    draw_runs(context);
+    draw_run_list(context);
     draw_optimizer(context);
     draw_mistake(context);
     draw_model(context);
@@ -579,6 +541,18 @@ void draw_settings_of_first_run(PanelContext& context) {
 }
 
 }  // namespace
+
+std::string words_of_rate(const PanelContext& context) {
+    const RunLines* run = context.view.train.curves.find(context.training.status->run);
+    if (run == nullptr || run->learning_rate.empty()) return "";
+    const std::span<const double> steps = run->learning_rate.x();
+    const std::size_t point = nearest_point(steps, static_cast<double>(rewound_step(context).value_or(std::llround(steps.back()))));
+    const auto rate = static_cast<double>(run->learning_rate.raw().values()[point]);
+    const double slider = course(context).train.schedule.rate;
+    if (std::abs(rate - slider) <= 0.005 * slider) return "";
+    const std::int64_t step = std::llround(steps[point]);
+    return fmt::format("{} at step {}: {}", format_scientific(rate, 1), format_count(step), reason_of_rate(context, step));
+}
 
 void draw_train_settings(PanelContext& context) {
     if (is_before_first_run(context) && !context.view.train.all_settings)

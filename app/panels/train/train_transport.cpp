@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/panels/kit/train_words.hpp"
-#include "app/session/document/weights_origin.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/train/moment_steps.hpp"
@@ -52,18 +52,45 @@ void go_to_moment(PanelContext& context, std::size_t index) {
 
 }  // namespace
 
+std::vector<std::string> needs_new_run(const PanelContext& context) {
+    const RunStatus& now = *context.training.status;
+    if (now.run == 0 || pair_is_under_way(context)) return {};
+    const RunSettings& set = context.document.run;
+    const bool other_model = !same_model(set, now.settings),
+               repaired = !set.train.forward.mistaken() && now.settings.train.forward.mistaken();
+    if (!other_model && !repaired) return {};
+    RunSettings wanted = now.settings;
+    if (repaired) wanted.train.forward.mistake = Mistake::None;
+    if (other_model) {
+        wanted.task = set.task;
+        wanted.seed = set.seed;
+        wanted.model = set.model;
+    }
+    std::vector<std::string> changes = changed_settings(now.settings, wanted);
+    if (changes.empty()) changes.emplace_back("the task or model");
+    return changes;
+}
+
 TransportWords transport_words(const PanelContext& context) {
-    switch (context.training.status->phase) {
+    constexpr std::string_view kNewRun = "Start a new run";
+    const RunStatus& now = *context.training.status;
+    if (!needs_new_run(context).empty())
+        return {kNewRun, "Starts a run with the settings on the left; this one is kept in the list of runs"};
+    switch (now.phase) {
     case TrainingPhase::Idle:
         return {"Start", "Starts a training run with these settings (Space)"};
     case TrainingPhase::Running:
         return {"Pause", "Pauses the run after this step; nothing is lost (Space)", true};
-    case TrainingPhase::Paused:
-        return {"Resume", "Resumes the run (Space)"};
+    case TrainingPhase::Paused: {
+        if (now.followed) return {"Resume", "Another process trains this run: this goes on from what it has saved, apart from it (Space)"};
+        const auto& runs = context.training.runs;
+        const bool has_begun = !runs.empty() && runs.back().run == now.run && !runs.back().losses.empty();
+        return has_begun ? TransportWords{"Resume", "Resumes the run (Space)"} : TransportWords{"Start", "Starts the run (Space)"};
+    }
     case TrainingPhase::Finished:
-        return {"New run", "Starts another run; this one is kept in the list of runs. Change a stop condition to resume it instead"};
+        return {kNewRun, "Starts another run; this one is kept in the list of runs. Change a stop condition to resume it instead"};
     case TrainingPhase::Failed:
-        return {"New run", "Starts another run with the settings as they are now; this one is kept in the list of runs"};
+        return {kNewRun, "Starts another run with the settings as they are now; this one is kept in the list of runs"};
     }
     return {};
 }
@@ -79,24 +106,17 @@ bool pair_is_under_way(const PanelContext& context) {
 }
 
 void toggle_training_by_key(PanelContext& context) {
-    if (!has_ended(context)) return toggle_training(context);
-    context.commands.push_back({command::TellFile{"This run has ended and is kept. “New run” starts another one.", false}, ""});
+    if (has_ended(context))
+        context.commands.push_back({command::TellFile{"This run has ended and is kept. “Start a new run” starts another one.", false}, ""});
+    else if (context.training.status->phase == TrainingPhase::Running) context.commands.push_back({command::PauseTraining{}, ""});
+    else context.commands.push_back({command::StartTraining{}, ""});
 }
 
 void toggle_training(PanelContext& context) {
     constexpr double kStillMeantForPause = 0.7;  // in seconds
+    if (!has_ended(context) && needs_new_run(context).empty()) return toggle_training_by_key(context);
     if (has_ended(context) && context.now < context.view.train.ended_at + kStillMeantForPause) return;
-    switch (context.training.status->phase) {
-    case TrainingPhase::Running:
-        context.commands.push_back({command::PauseTraining{}, ""});
-        break;
-    case TrainingPhase::Failed:
-    case TrainingPhase::Finished:
-        context.commands.push_back({command::RestartTraining{}, ""});
-        break;
-    default:
-        context.commands.push_back({command::StartTraining{}, ""});
-    }
+    context.commands.push_back({command::RestartTraining{}, ""});
 }
 
 bool follows_newest(const PanelContext& context) { return is_current(context) && !context.document.trained->step; }
@@ -147,6 +167,21 @@ void show_first_moment(PanelContext& context) {
     go_to_moment(context, 0);
 }
 
+void show_lowest_loss(PanelContext& context) {
+    TrainView& train = context.view.train;
+    train.curves.update(context.training, train.smoothing);  // asked for from another view, they may be those of long ago
+    const RunLines* run = train.curves.find(context.training.status->run);
+    if (run == nullptr || !run->lowest) return;
+    show_step(context, run->validation_loss.x()[*run->lowest]);
+    ++context.view.gesture;
+}
+
+void branch_from_here(PanelContext& context) {
+    if (context.training.status->run == 0) return;
+    context.view.train.replaying = false;
+    context.commands.push_back({command::BranchRun{rewound_step(context)}, ""});
+}
+
 void toggle_replay(PanelContext& context) {
     TrainView& train = context.view.train;
     if (context.training.status->moments.size() < 2) return;
@@ -176,37 +211,34 @@ void pin_b(PanelContext& context) {
     if (context.ready()) context.commands.push_back({command::Pin{true, context.states.shown}, ""});
 }
 
-float draw_small_transport(PanelContext& context, float right, float y, float room) {
-    if (context.training.status->run == 0 || context.document.model != nullptr) return 0;
+float draw_run_chip(PanelContext& context, float right, float y, float room) {
+    if (!is_current(context)) return 0;
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
-    const TransportWords words = transport_words(context);
-    const std::optional<std::int64_t> step = shown_step(context);
-    // A model that was trained says so in its badge.
-    const WeightsOrigin origin = weights_origin(context.document);
-    std::string text = origin.learned || origin.missing ? "" : "not trained";
-    if (step) text = fmt::format("trained: {}, step {}", task_title(context.training.status->settings.task), format_count(*step));
-    const float buttons = context.px(2 * 34), back = step ? context.px(34) : 0;
-    float width = buttons + back + context.px(10) + text_width(fonts.label, text);
-    if (width > room) text.clear();
-    width = buttons + back + (text.empty() ? 0 : context.px(10) + text_width(fonts.label, text));
-    if (width > room) return 0;
-    float x = right - width;
-    const auto put = [&](const char* label, Icon icon, std::string_view tooltip) {
-        ImGui::SetCursorScreenPos({x, y});
-        x += context.px(34);
-        return button(ui, label, {.width = 30, .icon = icon, .notes = {.tooltip = tooltip}});
-    };
-    if (put("##train_toggle", words.runs ? Icon::Pause : Icon::Play, words.tooltip)) toggle_training(context);
-    if (put("##train_step", Icon::Plus, "One training step")) context.commands.push_back({command::StepTraining{}, ""});
-    if (!text.empty()) {
-        draw_text_in(*ImGui::GetWindowDrawList(), fonts.label, {x + context.px(4), y}, {right, y + context.px(30)}, {0, 0.5F},
-                     step ? colors.chosen_text : colors.faint, text);
-        x += text_width(fonts.label, text) + context.px(10);
-    }
-    if (step && put("##untrained", Icon::Close, "Back to freshly drawn parameters; the run stays in the Train view"))
-        context.commands.push_back({command::ShowUntrained{}, ""});
-    return width;
+    const RunStatus& now = *context.training.status;
+    const bool running = now.phase == TrainingPhase::Running;
+    const float high = context.px(28), side = context.px(12), sign = running ? context.px(18) : 0;
+    std::string words = now.name.empty() ? fmt::format("run {}", now.run) : now.name;
+    if (const auto step = shown_step(context)) words += " · step " + format_count(*step);
+    words = elide(fonts.label, words, room - high - 2 * side - sign);
+    const float width = text_width(fonts.label, words) + 2 * side + sign;
+    if (words.empty() || width + high > room) return 0;
+    const ImVec2 at{right - width - high, y};
+    const Item chip =
+        item_at(ui, "##run_chip", at, {width, high}, {.tooltip = "A step of this training run is shown. Click to see the run."});
+    const Item close = item_at(ui, "##untrained", {right - high, y}, {high, high},
+                               {.tooltip = "Back to freshly drawn parameters; the run stays in the Train view."});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(at, {right, y + high}, chip.hovered ? colors.raised : colors.pane, high / 2);
+    list.AddRect(at, {right, y + high}, colors.line, high / 2, 0, context.px(1));
+    draw_text_in(list, fonts.label, {at.x + side, y}, {right, y + high}, {0, 0.5F}, colors.chosen_text, words);
+    if (running) draw_icon(list, Icon::Pause, {at.x + width - context.px(12), y + high / 2}, context.px(9), colors.chosen_text);
+    draw_icon(list, Icon::Close, {right - high / 2 - context.px(3), y + high / 2}, context.px(8),
+              close.hovered ? colors.text : colors.faint);
+    for (const Item& item : {chip, close}) draw_focus_ring(ui, item, high / 2);
+    if (chip.pressed) context.view.view = View::Train;
+    if (close.pressed) context.commands.push_back({command::ShowUntrained{}, ""});
+    return width + high;
 }
 
 }  // namespace attn::app

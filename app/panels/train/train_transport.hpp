@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/panels/kit/panel_context.hpp"
 
@@ -17,9 +18,11 @@ struct TransportWords {
 TransportWords transport_words(const PanelContext& context);
 /// Whether this session has no run yet, so that there is nothing to show but what will be.
 bool is_before_first_run(const PanelContext& context);
-/// Starts, pauses or resumes, or starts a new run after the end. A press just after the end, probably meant as Pause, is ignored.
+/// What of the settings needs a new run: another task, model or mistake.
+std::vector<std::string> needs_new_run(const PanelContext& context);
+/// Does what the main button says. A press just after the end of a run, probably meant as Pause, is ignored.
 void toggle_training(PanelContext& context);
-/// The same by key, but shows a hint instead of replacing a finished run.
+/// By key: starts, pauses or resumes, but never replaces a run.
 void toggle_training_by_key(PanelContext& context);
 /// Whether two runs that differ only in their mistake are in progress; changes that would affect only one of them are blocked.
 bool pair_is_under_way(const PanelContext& context);
@@ -37,6 +40,10 @@ void follow_newest(PanelContext& context);
 /// Shows the next (+1) or previous (-1) moment.
 void step_moment(PanelContext& context, int direction);
 void show_first_moment(PanelContext& context);
+/// Shows the step of the current run with the lowest held-out loss.
+void show_lowest_loss(PanelContext& context);
+/// Starts a new run, paused, from the step that is shown.
+void branch_from_here(PanelContext& context);
 void toggle_replay(PanelContext& context);
 /// To be called once per frame: advances a replay, and records the stop conditions when the run ends.
 void keep_up_with_training(PanelContext& context);
@@ -44,7 +51,8 @@ void keep_up_with_training(PanelContext& context);
 /// Pins the shown state as B.
 void pin_b(PanelContext& context);
 
-/// Draws play, single step and the shown moment in the text row, right-aligned at `right`; returns the width in pixels.
-float draw_small_transport(PanelContext& context, float right, float y, float room);
+/// In the text row: which step of which run is shown, and whether that is still training; right-aligned at `right`. Returns the width in
+/// pixels, 0 if the document shows no run.
+float draw_run_chip(PanelContext& context, float right, float y, float room);
 
 }  // namespace attn::app

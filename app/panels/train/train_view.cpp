@@ -3,60 +3,71 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "app/panels/kit/pane.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/head_colors.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
 namespace {
 
 constexpr float kGap = 12;
+/// In a lower area the predictions share the place of the attention, and the small plots and the history close up.
+constexpr float kLowArea = 772;
+/// The height of the small plots without their titles and margins, and of the history with everything around its curves.
+constexpr float kSmallPlot = 96, kAroundSmallPlot = 46, kHistory = 218, kLowHistory = 166;
 
 struct TrainLayout {
     Box loss, accuracy, norm, rate, attention, predictions, history;
     bool side_tabs = false;  ///< attention and predictions share a place with tabs
 };
 
+/// Loss and attention are the two large things, side by side; below them stand the small plots and the predictions, then the history.
 TrainLayout lay_out(const PanelContext& context, const Box& area) {
     const float gap = context.px(kGap), scale = context.theme.scale;
     const PaneState& panes = context.view.panes;
-    const float width = area.width() / scale, height = area.height() / scale;
+    const float height = area.height() / scale;
+    const bool low = height < kLowArea, beside = panes.right && area.width() / scale > 640;
     TrainLayout layout;
     float bottom = area.max.y;
     if (panes.strip && height > 360) {
-        const float high = context.px(std::clamp(height * 0.33F, 208.F, 320.F));
-        layout.history = {{area.min.x, bottom - high}, area.max};
+        layout.history = {{area.min.x, bottom - context.px(low ? kLowHistory : kHistory)}, area.max};
         bottom = layout.history.min.y - gap;
     }
-    float right = area.max.x;
-    if (panes.right && width > 640) {
-        const float wide = context.px(std::clamp(width * 0.40F, 340.F, std::max(640.F, width * 0.42F - 80.F)));
-        const Box side{{right - wide, area.min.y}, {right, bottom}};
-        right = side.min.x - gap;
-        layout.side_tabs = side.height() / scale < 520;
-        layout.attention = layout.predictions = side;
-        if (!layout.side_tabs) {
-            const float high = context.px(std::clamp(side.height() / scale * 0.38F, 232.F, 330.F));
-            layout.predictions.min.y = side.max.y - high;
-            layout.attention.max.y = layout.predictions.min.y - gap;
+    const float left_end = beside ? area.min.x + (area.width() - gap) / 2 : area.max.x;
+    if (bottom - area.min.y > context.px(300)) {
+        const float top = bottom - context.px(low ? kSmallPlot : kSmallPlot + kAroundSmallPlot);
+        if (beside && !low) layout.predictions = {{left_end + gap, top}, {area.max.x, bottom}};
+        const float end = low ? area.max.x : left_end, each = (end - area.min.x - 2 * gap) / 3;
+        float x = area.min.x;
+        for (Box* const plot : {&layout.accuracy, &layout.norm, &layout.rate}) {
+            *plot = {{x, top}, {x + each, bottom}};
+            x += each + gap;
         }
+        bottom = top - gap;
     }
-    layout.loss = {area.min, {right, bottom}};
-    const float small = context.px(std::clamp(layout.loss.height() / scale * 0.27F, 104.F, 170.F));
-    if (layout.loss.height() > context.px(300)) {
-        layout.loss.max.y = bottom - small - gap;
-        const float each = (right - area.min.x - 2 * gap) / 3;
-        const auto place = [&](int i) {
-            const float x = area.min.x + static_cast<float>(i) * (each + gap);
-            return Box{{x, bottom - small}, {x + each, bottom}};
-        };
-        layout.accuracy = place(0);
-        layout.norm = place(1);
-        layout.rate = place(2);
-    }
+    layout.loss = {area.min, {left_end, bottom}};
+    if (beside) layout.attention = {{left_end + gap, area.min.y}, {area.max.x, bottom}};
+    layout.side_tabs = beside && layout.predictions.height() <= 0;
     return layout;
+}
+
+/// The chosen head if the user has chosen it since the run began, or a lesson has; else the one that forms.
+void choose_large_head(PanelContext& context) {
+    TrainView& train = context.view.train;
+    const RunLines* run = train.curves.find(context.snapshot.run);
+    const StageId& shown = context.view.stage;
+    const HeadPlace chosen{{Stage::Weights, std::max(shown.layer, 0), shown.stack, shown.attention}, context.view.head};
+    if (std::exchange(train.head_of, context.snapshot.run) != context.snapshot.run) train.own_head = false;
+    else if (train.chosen_before && *train.chosen_before != chosen) train.own_head = true;
+    train.chosen_before = chosen;
+    train.large = chosen;
+    if (train.own_head || context.view.lesson.open() || run == nullptr || !run->forming) return;
+    const HeadCurves& forming = run->heads[*run->forming];
+    train.large = HeadPlace{forming.id, forming.head};
 }
 
 /// Draws either attention or predictions, selected with two pills.
@@ -81,21 +92,33 @@ double run_end(const PanelContext& context) {
     return limit > 0 && limit >= newest ? std::min(end, limit) : end;
 }
 
-double plot_end(const PanelContext& context) { return std::max(run_end(context), context.view.train.curves.last_step()); }
+double plot_end(const PanelContext& context) {
+    double end = 0;
+    for (const RunLines& run : context.view.train.curves.runs()) {
+        if (!draws_run(context, run.run)) continue;
+        end = std::max(end, run.run == context.training.status->run ? run_end(context) : run.last_step());
+    }
+    return end > 0 ? end : run_end(context);
+}
 
-Color run_color(const PanelContext& context, std::size_t index) {
+LineLook run_look(const PanelContext& context, std::uint64_t run) {
     const Palette& colors = context.theme.colors;
-    const auto& runs = context.view.train.curves.runs();
-    if (index + 1 >= runs.size()) return colors.accent;
-    // Depends on the run's number, so that colours do not change when another run is deleted.
+    if (run == context.training.status->run) return {colors.accent};
+    // Depends on the run's number, so that it does not change when another run is deleted.
     const std::array<Color, 4> earlier = {colors.axis_d, colors.axis_v, colors.axis_t, colors.axis_b};
-    return earlier[runs[index].run % earlier.size()];
+    return {earlier[run % earlier.size()], dash_of(static_cast<std::int64_t>(run / earlier.size()))};
+}
+
+LineLook head_look(const PanelContext& context, const HeadPlace& place) {
+    const std::int64_t layer = std::max(place.id.layer, 0), attention = place.id.stack == Stack::Main ? 0 : 1 + place.id.attention;
+    return {head_color(context.theme.colors, place.head), dash_of(layer + attention)};
 }
 
 void draw_train_view(PanelContext& context) {
     TrainView& train = context.view.train;
     train.curves.update(context.training, train.smoothing);
     train.cursor.begin_frame();
+    choose_large_head(context);
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const TrainLayout layout = lay_out(context, {at, {at.x + room.x, at.y + room.y}});
     constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;

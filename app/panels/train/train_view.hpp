@@ -4,18 +4,21 @@
 #include <algorithm>
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/widgets/dashes.hpp"
 
 namespace attn::app {
 
-/// Whether this is the head selected in all views.
-inline bool is_chosen_attention(const PanelContext& context, const StageId& weights, std::int64_t head) {
-    const StageId& shown = context.view.stage;
-    const bool same_stack = weights.stack == shown.stack && weights.attention == shown.attention;
-    return head == context.view.head && weights.layer == std::max(shown.layer, 0) && same_stack;
+/// Whether this is the head whose map is the large one.
+inline bool is_large_head(const PanelContext& context, const StageId& weights, std::int64_t head) {
+    return context.view.train.large == HeadPlace{weights, head};
 }
 
 /// The settings of the run, on the left.
 void draw_train_settings(PanelContext& context);
+/// Under the slider of the learning rate: the rate in the plot and why it is another one; "" if it is the slider's.
+std::string words_of_rate(const PanelContext& context);
+/// Every run of this session, to be shown, named, returned to and removed.
+void draw_run_list(PanelContext& context);
 /// Everything else: lays out plots, attention, predictions and history in the current child window.
 void draw_train_view(PanelContext& context);
 
@@ -27,12 +30,20 @@ void draw_train_attention(PanelContext& context);
 void draw_train_predictions(PanelContext& context);
 void draw_train_history(PanelContext& context);
 
-/// The end of the plots' x axis: beyond the newest step in powers of two, at most the run's last step, so that it rarely changes; but at
-/// least the last step of every run.
-double plot_end(const PanelContext& context);
-/// The same for the current run alone.
+/// The end of the current run's x axis: beyond the newest step in powers of two, at most the run's last step, so that it rarely changes.
 double run_end(const PanelContext& context);
-/// The colour of a run's curves; the accent colour for the current run.
-Color run_color(const PanelContext& context, std::size_t index);
+/// The end of the plots' x axis: that of the current run and the last step of every other one, of those whose curves are drawn.
+double plot_end(const PanelContext& context);
+/// Whether the run's curves are drawn.
+inline bool draws_run(const PanelContext& context, std::uint64_t run) { return !context.view.train.hidden.contains(run); }
+
+struct LineLook {
+    Color color;
+    Dash dash = Dash::Solid;
+};
+/// How a run's curves look; the current run's have the accent colour.
+LineLook run_look(const PanelContext& context, std::uint64_t run);
+/// How a head's curves look: the colour says which head of its layer, the dash which layer.
+LineLook head_look(const PanelContext& context, const HeadPlace& place);
 
 }  // namespace attn::app

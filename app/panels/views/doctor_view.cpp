@@ -7,6 +7,7 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/views/dump_findings.hpp"
 #include "app/session/values/doctor_report.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -71,12 +72,6 @@ bool row(const PanelContext& context, const char* id, Color spot, const std::str
     return item.pressed && leads;
 }
 
-std::string place_text(const doctor::Finding& finding) {
-    std::string text = finding.attention.empty() ? finding.stage : finding.attention + "." + finding.stage;
-    if (!finding.cell.empty()) text += fmt::format("[{}]", fmt::join(finding.cell, ","));
-    return text;
-}
-
 void draw_report(PanelContext& context, const DoctorReport& report) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
@@ -94,12 +89,16 @@ void draw_report(PanelContext& context, const DoctorReport& report) {
         ImGui::PushID(number++);
         const std::optional<StageId> id = leads ? stage_of(context, finding) : std::nullopt;
         const bool named = !finding.stage.empty();
+        const bool beside = !leads && finding.beside != nullptr;
         const bool pressed = row(context, "##finding", spot_of(colors, finding.severity), finding.sentence,
                                  !named         ? finding.attention
                                  : id || !leads ? place_text(finding)
                                                 : "",
-                                 id ? "Show this stage and cell" : "");
+                                 id       ? "Show this stage and cell"
+                                 : beside ? "Show what was recorded beside what was expected"
+                                          : "");
         if (pressed && id) go_to(context, finding, *id);
+        else if (pressed) choose_finding(context, finding);
         ImGui::PopID();
     }
     ImGui::PopID();
@@ -175,9 +174,30 @@ void draw_dump(PanelContext& context) {
     text_line(ui, fonts.strong, colors.text, visible_text(context.dump->file, true));
     if (context.dump->reading) paragraph(ui, fonts.body, colors.muted, "Examining …");
     else if (!context.dump->problem.empty()) paragraph(ui, fonts.body, colors.bad, context.dump->problem);
-    else draw_report(context, *context.dump);
+    else {
+        draw_report(context, *context.dump);
+        draw_recorded_beside_expected(context);
+    }
     gap(ui, 10);
-    separator(ui);
+    if (link(ui, "close this file", "Shows what the doctor says of the model in the window.")) close_dump(context);
+}
+
+/// What the doctor says of the shown model.
+void draw_own_report(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    section_heading(ui, "What is shown");
+    if (const auto report = context.ask(facet::Doctor{})) {
+        draw_report(context, *report);
+        gap(ui, 10);
+        draw_future(context, *report);
+    } else {
+        paragraph(ui, fonts.body, report.problem.empty() ? colors.muted : colors.bad,
+                  report.problem.empty() ? "The numbers are being examined." : report.problem);
+    }
+    gap(ui, 12);
+    paragraph(ui, fonts.label, colors.faint,
+              "To examine your own attention, save q, k, v and its stages to a file; the doctor names the first one that goes wrong.");
 }
 
 }  // namespace
@@ -192,22 +212,9 @@ void draw_doctor_view(PanelContext& context) {
     draw_dump_field(context, heading, right);
     ImGui::SetCursorScreenPos({heading.x, heading.y + context.px(40)});
     ImGui::BeginChild("##doctor", {0, 0}, false, 0);
-    // A file that the user has opened comes first.
-    if (context.dump != nullptr) draw_dump(context);
-    section_heading(ui, "What is shown");
-    if (const auto report = context.ask(facet::Doctor{})) {
-        draw_report(context, *report);
-        gap(ui, 10);
-        draw_future(context, *report);
-    } else {
-        paragraph(ui, fonts.body, report.problem.empty() ? colors.muted : colors.bad,
-                  report.problem.empty() ? "The numbers are being examined." : report.problem);
-    }
-    if (context.dump == nullptr) {
-        gap(ui, 12);
-        paragraph(ui, fonts.label, colors.faint,
-                  "To examine your own attention, save q, k, v and its stages to a file; the doctor names the first one that goes wrong.");
-    }
+    // A file that the user has opened has nothing to do with the shown model.
+    if (open_dump(context) != nullptr) draw_dump(context);
+    else draw_own_report(context);
     fade_scrolled_edges(context.ui());
     ImGui::EndChild();
 }

@@ -28,6 +28,14 @@ void go_to_next_found(PanelContext& context, const std::vector<GridTile>& tiles,
     }
 }
 
+/// Enter opens the chosen head or, where that is not among the found ones, chooses the first of them.
+void enter_chosen(PanelContext& context, const std::vector<GridTile>& tiles, const GridSearch& search) {
+    const auto chosen = std::find_if(tiles.begin(), tiles.end(), [&](const GridTile& tile) { return is_chosen(context, tile); });
+    const bool sought = search.on && (chosen == tiles.end() || search.found[static_cast<std::size_t>(chosen - tiles.begin())] == 0);
+    if (sought) go_to_next_found(context, tiles, search.found);
+    else if (chosen != tiles.end()) open_tile(context, *chosen);
+}
+
 /// A pattern and the number of heads that show it, "…" until it is known.
 struct PatternChip {
     const PatternInfo* pattern = nullptr;
@@ -127,6 +135,7 @@ GridSearch draw_grid_search(PanelContext& context, const std::vector<GridTile>& 
     search.is_new = is_new_search(view.find);
     std::vector<std::uint8_t>& found = search.found;
     for (const GridTile& tile : tiles) found.push_back(search.on && tile.head != kMeanHead && query.fits(tile.score) ? 1 : 0);
+    if (std::exchange(view.enter, false)) enter_chosen(context, tiles, search);
     if (entered && !tiles.empty()) {
         go_to_next_found(context, tiles, found);
         view.focus = context.view.view == View::Grid;

@@ -8,7 +8,9 @@
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/kit/head_search.hpp"
 #include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/panels/maps/gradients.hpp"
+#include "app/widgets/heatmap_geometry.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -123,9 +125,9 @@ void choose_tile(PanelContext& context, const GridTile& tile) {
 }
 
 void open_tile(PanelContext& context, const GridTile& tile) {
+    if (tile.head != kMeanHead) return open_in_step(context.view, tile.id, tile.head);
     context.view.stage = tile.id;
-    if (tile.head != kMeanHead) context.view.head = tile.head;
-    context.view.view = tile.head == kMeanHead ? View::Heads : View::Step;
+    context.view.view = View::Heads;
 }
 
 void draw_tile(PanelContext& context, const GridTile& tile, ImVec2 at, const TileLook& look) {
@@ -140,6 +142,7 @@ void draw_tile(PanelContext& context, const GridTile& tile, ImVec2 at, const Til
         context.canvas.heatmap(
             list, at, end,
             {.data = matrix.data, .style = shown_style(context, matrix, tile.id, look.reach), .opacity = faded && !hovered ? kFaded : 1.F});
+    if (shows_dropout(context, matrix)) draw_dropped_cells(context.ui(), list, heatmap_geometry(at, end, matrix.data, {}), matrix.data);
     draw_edited_corner(context, matrix, at, end);
     const bool framed = look.sought && look.found;
     list.AddRect(at, end,

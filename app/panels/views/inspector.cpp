@@ -13,7 +13,10 @@
 #include "app/panels/kit/figure.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/maps/gradients.hpp"
+#include "app/panels/views/dump_findings.hpp"
+#include "app/panels/views/missing_head.hpp"
 #include "app/panels/views/token_piece.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/values/explanation.hpp"
@@ -29,7 +32,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLine = 23, kButtonHigh = 34;
+constexpr float kLine = 23, kButtonHigh = 34, kShareColumn = 58;
 constexpr std::size_t kFew = 5;
 
 /// Formats a number of the arithmetic; whole numbers without decimals.
@@ -85,9 +88,16 @@ std::string term_label(const PanelContext& context, const CellRef& cell, const T
     return term.label + " " + index_label(context, cell.stage, axis, term.key);
 }
 
-void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImVec2 at, float width, const ListedTerms& bars, int id) {
+/// `whole`: of a softmax, what all its terms add up to, of which each has a share; else 0.
+void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImVec2 at, float width, const ListedTerms& bars, double whole,
+               int id) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (whole > 0) {
+        draw_text_in(list, fonts.mono_small, at, {at.x + width, at.y + context.px(14)}, {1, 0}, colors.text,
+                     term.masked ? "0" : format_number(term.value / whole, {.decimals = 4}));
+        width -= context.px(kShareColumn);
+    }
     const bool narrow = term.operands.size() > 1;
     // A single number makes room for its bar where the pane is narrow.
     const float numbers = context.px(!narrow && width < context.px(300) ? 112 : 152);
@@ -123,32 +133,38 @@ void draw_others(PanelContext& context, std::size_t count, std::string_view sum)
         all = !all;
 }
 
-/// Above the terms of a softmax: what their two numbers are.
+/// Above the terms of a softmax: what their three numbers are.
 void draw_softmax_heads(const PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at,
                  {at.x + context.px(width < context.px(300) ? 112 : 152), at.y + context.px(14)}, {1, 0}, colors.faint, "score");
-    draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at, {at.x + width, at.y + context.px(14)}, {1, 0}, colors.faint,
-                 "e^(score − max)");
+    draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at, {at.x + width - context.px(kShareColumn), at.y + context.px(14)}, {1, 0},
+                 colors.faint, "e^(score − max)");
+    draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at, {at.x + width, at.y + context.px(14)}, {1, 0}, colors.faint, "share");
     ImGui::Dummy({width, context.px(18)});
 }
 
+bool is_softmax(const CellRef& cell) { return cell.stage.stage == Stage::Weights || cell.stage.stage == Stage::Probabilities; }
+
 void draw_terms(PanelContext& context, const CellRef& cell, const std::vector<Term>& terms, const ListedTerms& listed) {
     if (terms.empty()) return;
+    double whole = is_softmax(cell) ? listed.others : 0;
+    for (const std::size_t i : listed.few) whole += is_softmax(cell) && !terms[i].masked ? terms[i].value : 0;
     const float width = ImGui::GetContentRegionAvail().x;
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const bool all = context.view.inspector.all;
     const std::vector<std::size_t>& shown = all ? listed.shown : listed.few;
     float y = origin.y;
     for (const std::size_t i : shown) {
-        draw_term(context, cell, terms[i], {origin.x, y}, width, listed, static_cast<int>(i));
+        draw_term(context, cell, terms[i], {origin.x, y}, width, listed, whole, static_cast<int>(i));
         y += context.px(kLine);
     }
     ImGui::SetCursorScreenPos({origin.x, y});
     if (all && !listed.left_out.empty()) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, listed.left_out);
-    if (all || shown.size() < terms.size()) draw_others(context, terms.size() - shown.size(), number(listed.others));
+    if (all || shown.size() < terms.size())
+        draw_others(context, terms.size() - shown.size(), number(whole > 0 ? listed.others / whole : listed.others, whole > 0 ? 4 : 3));
 }
 
 /// Says how the file packs the weight of the largest product, if it packs weights in blocks.
@@ -291,15 +307,41 @@ bool draw_where_it_looks(PanelContext& context, const CellRef& cell, std::int64_
     return true;
 }
 
-/// The number of this cell in each of the attention's stages up to the shown one; a click goes there.
-void draw_how_it_came_about(PanelContext& context, const CellRef& cell) {
-    if (!is_attention_map(cell.stage.stage)) return;
-    gap(context.ui(), 12);
-    section_heading(context.ui(), "How it came about");
+/// The maps of the cell's attention, up to the shown one.
+std::vector<StageId> stages_up_to(const PanelContext& context, const CellRef& cell) {
+    std::vector<StageId> stages;
     for (const PlanNode& node : context.structure().plan->nodes()) {
         const StageId& id = node.id;
         const bool same = id.layer == cell.stage.layer && id.stack == cell.stage.stack && id.attention == cell.stage.attention;
         if (!same || !is_attention_map(id.stage)) continue;
+        stages.push_back(id);
+        if (id == cell.stage) break;
+    }
+    return stages;
+}
+
+/// The heading of the block; where that does not fit, it is folded until it is asked for. Whether its contents are to be drawn.
+bool begin_how_it_came_about(PanelContext& context, std::size_t lines) {
+    constexpr float kHeading = 26, kValueRow = 30;
+    constexpr const char* kTitle = "How it came about";
+    InspectorState& state = context.view.inspector;
+    gap(context.ui(), 12);
+    const float needed = context.px(kHeading + kValueRow * static_cast<float>(lines));
+    if (state.all || ImGui::GetContentRegionAvail().y >= needed) {
+        section_heading(context.ui(), kTitle);
+        return true;
+    }
+    if (fold_heading(context.ui(), kTitle, state.unfolded, "", {.tooltip = "The same cell in the stages before."}))
+        state.unfolded = !state.unfolded;
+    return state.unfolded;
+}
+
+/// The number of this cell in each of the attention's stages up to the shown one; a click goes there.
+void draw_how_it_came_about(PanelContext& context, const CellRef& cell) {
+    if (!is_attention_map(cell.stage.stage)) return;
+    const std::vector<StageId> stages = stages_up_to(context, cell);
+    if (!begin_how_it_came_about(context, stages.size())) return;
+    for (const StageId& id : stages) {
         const Matrix map = context.numbers().with_row(context.beside(id, context.view.head), cell.index[2]);
         if (map.empty() || cell.index[2] >= map.data.rows || !map.data.knows(cell.index[2], 0)) continue;
         const bool masked = map.masked(cell.index[2], cell.index[3]);
@@ -309,14 +351,12 @@ void draw_how_it_came_about(PanelContext& context, const CellRef& cell) {
             there.stage = id;
             go_to_cell(context.view, context.structure(), there);
         }
-        if (id == cell.stage) break;
     }
 }
 
 /// Changes the number, or shows what happens without its head; at the foot of the pane.
 void draw_cell_buttons(PanelContext& context, const CellRef& cell) {
     const Ui ui = context.ui();
-    gap(ui, 14);
     const float room = ImGui::GetContentRegionAvail().x / context.theme.scale;
     const bool of_head = has_heads(context.structure().shape_of(cell.stage)) && could_write(context);
     const float width = of_head ? (room - 12) / 2 : room;
@@ -405,7 +445,7 @@ void draw_arithmetic_list(PanelContext& context, const CellRef& cell, const Expl
     const std::vector<std::string> lines = lines_of(fonts.mono_small, provenance.formula, ImGui::GetContentRegionAvail().x);
     paragraph(context.ui(), fonts.mono_small, colors.text, fmt::format("{}", fmt::join(lines, "\n")));
     gap(context.ui(), 6);
-    if (cell.stage.stage == Stage::Weights || cell.stage.stage == Stage::Probabilities) draw_softmax_heads(context);
+    if (is_softmax(cell)) draw_softmax_heads(context);
     draw_terms(context, cell, provenance.terms, explanation.listed);
     draw_packing(context, provenance.terms, explanation.listed.shown);
     draw_steps(context, provenance);
@@ -422,15 +462,17 @@ void draw_piece(PanelContext& context) {
         draw_where_it_goes(context, explanation->next);
 }
 
-}  // namespace
-
-void draw_inspector(PanelContext& context) {
-    const Ui ui = context.ui();
-    if (!context.ready()) return section_heading(ui, "This cell");
-    if (context.view.view == View::Step && context.view.stage.stage == Stage::Tokens) return draw_piece(context);
+/// The cell under the mouse, or else the chosen one.
+std::optional<CellRef> explained_cell(const PanelContext& context) {
     const Structure& structure = context.structure();
-    std::optional<CellRef> cell = selected_cell(context.view, structure, context.view.selection());
-    if (!cell) cell = selected_cell(context.view, structure, context.view.locked);
+    const std::optional<CellRef> cell = selected_cell(context.view, structure, context.view.selection());
+    return cell ? cell : selected_cell(context.view, structure, context.view.locked);
+}
+
+void draw_cell_blocks(PanelContext& context) {
+    const Ui ui = context.ui();
+    const Structure& structure = context.structure();
+    std::optional<CellRef> cell = explained_cell(context);
     const std::shared_ptr<const Explanation> explanation = cell ? explanation_of(context, *cell) : nullptr;
     const bool too_old = explanation != nullptr && waits_long(context, *explanation, *cell);
     const std::string name = cell ? head_name(structure, explanation != nullptr && !too_old ? explanation->cell : *cell) : "";
@@ -458,12 +500,29 @@ void draw_inspector(PanelContext& context) {
     // The terms of a softmax are the row that is shown already.
     if (!looks || !weights || context.view.inspector.all) draw_arithmetic_list(context, *cell, *explanation);
     draw_how_it_came_about(context, *cell);
+    draw_missing_head(context, *cell);
     if (context.view.inspector.all) {
         draw_gradient(context, *cell);
         draw_where_it_goes(context, explanation->next);
     }
     draw_likely_tokens(context, explanation->cell.stage, explanation->likely_next);
-    if (context.view.view == View::Step && !context.picture_alone) draw_cell_buttons(context, *cell);
+}
+
+}  // namespace
+
+void draw_inspector(PanelContext& context) {
+    if (!context.ready()) return section_heading(context.ui(), "This cell");
+    if (is_about_dump(context)) return draw_recorded_cell(context);
+    const bool step = context.view.view == View::Step;
+    if (step && context.view.stage.stage == Stage::Tokens) return draw_piece(context);
+    const std::optional<CellRef> cell = explained_cell(context);
+    if (!step || context.picture_alone || !cell) return draw_cell_blocks(context);
+    // The buttons keep their place at the foot of the pane; what is above them scrolls.
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float buttons = std::floor(ImGui::GetContentRegionAvail().y) - context.px(kButtonHigh);
+    draw_scrolled_column(context, "##cell_blocks", buttons - context.px(8), draw_cell_blocks);
+    ImGui::SetCursorScreenPos({at.x, at.y + buttons});
+    draw_cell_buttons(context, *cell);
 }
 
 }  // namespace attn::app

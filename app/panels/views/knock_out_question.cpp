@@ -213,16 +213,18 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
 }
 
 std::string measured_words(const Structure& structure, const KnockOutQuestion& question) {
+    const bool loss = question.measure() == AnswerMeasure::Loss;
+    const char *worse = loss ? "rises" : "falls", *better = loss ? "falls" : "rises";
     const std::string what = fmt::format("Change in the {} when {}", measure_name(question.measure()), sentence_name(question.parts));
     if (question.patch)
         return fmt::format(
-            "{} is taken from text {} and everything after it is recomputed (activation patching). Orange: it rises. Blue: it "
-            "falls.{}",
-            what, question.patch->from + 1, matched_words(structure, *question.patch));
-    const char* part = question.parts == ReplacedParts::Heads ? "head" : "block";
-    return fmt::format("{0} is set to zero and everything after it is recomputed. Orange: it rises without the {1}, which {2}. Blue: it "
-                       "falls; the {1} {3}.",
-                       what, part, question.place ? "opposes the token" : "helps", question.place ? "favours the token" : "hurts");
+            "{} is taken from text {} and everything after it is recomputed (activation patching). Orange: it {}, so its own numbers help. "
+            "Blue: it {}.{}",
+            what, question.patch->from + 1, worse, better, matched_words(structure, *question.patch));
+    return fmt::format(
+        "{0} is set to zero and everything after it is recomputed. Orange: it {2} without the {1}, which helps. Blue: it {3}; "
+        "the {1} hurts.",
+        what, question.parts == ReplacedParts::Heads ? "head" : "block", worse, better);
 }
 
 std::string measured_whole(const PanelContext& context, const KnockOutQuestion& question, const KnockOut& result) {

@@ -246,8 +246,25 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
 }
 
+/// Orange means that a part helps: without it the loss rises, or what is asked of the answer falls.
+bool helps_if_falling(const KnockOutQuestion& question) { return question.measure() != AnswerMeasure::Loss; }
+
+float turned_change(const void* first, std::int64_t at) { return -static_cast<const float*>(first)[at]; }
+
+/// The changes as colours show them.
+HeatmapData helps_of(const WorthGrid& grid, bool if_falling) {
+    HeatmapData data{.rows = grid.rows, .cols = grid.columns, .row_stride = grid.columns, .keep = grid.measured.data()};
+    if (if_falling) {
+        data.stored = grid.changes.data();
+        data.read = turned_change;
+    } else {
+        data.values = grid.changes.data();
+    }
+    return data;
+}
+
 /// Draws the changes in their cells, small ones in scientific notation.
-void draw_numbers(const PanelContext& context, const WorthGrid& grid, const HeatmapStyle& style, const Box& box) {
+void draw_numbers(const PanelContext& context, const WorthGrid& grid, const HeatmapStyle& style, const Box& box, bool if_falling) {
     ImFont* font = context.theme.fonts.mono_small;
     const float width = box.width() / static_cast<float>(grid.columns), height = box.height() / static_cast<float>(grid.rows);
     if (text_width(font, "−0.0000") + context.px(6) > width || height < context.px(16)) return;
@@ -259,7 +276,8 @@ void draw_numbers(const PanelContext& context, const WorthGrid& grid, const Heat
         const auto row = static_cast<float>(i / static_cast<std::size_t>(grid.columns));
         const auto column = static_cast<float>(i % static_cast<std::size_t>(grid.columns));
         const ImVec2 min{box.min.x + column * width, box.min.y + row * height};
-        draw_text_in(list, font, min, {min.x + width, min.y + height}, {0.5F, 0.5F}, ink_on(context.canvas.color(style, change)),
+        draw_text_in(list, font, min, {min.x + width, min.y + height}, {0.5F, 0.5F},
+                     ink_on(context.canvas.color(style, if_falling ? -change : change)),
                      format_number(static_cast<double>(change), {.decimals = 4}));
     }
 }
@@ -293,8 +311,8 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const ReplacedParts parts = context.view.knock_out.last_question.parts;
     const WorthGrid& grid = result.grid;
     if (result.parts.empty()) return;
-    const HeatmapData data{
-        .values = grid.changes.data(), .rows = grid.rows, .cols = grid.columns, .row_stride = grid.columns, .keep = grid.measured.data()};
+    const bool if_falling = helps_if_falling(context.view.knock_out.last_question);
+    const HeatmapData data = helps_of(grid, if_falling);
     const float reach = grid.reach > 0 ? grid.reach : 1;
     const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -reach, .hi = reach};
     const std::vector<std::string> rows = row_names(result, parts);
@@ -317,10 +335,10 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     options.zoom = options.pan = options.numbers = false;
     HeatmapViewState whole;
     const HeatmapResult hit = heatmap_view(context.ui(), "##worth", min, max, data, style, whole, options);
-    draw_numbers(context, grid, style, {min, max});
+    draw_numbers(context, grid, style, {min, max}, if_falling);
     if (!fresh) ImGui::GetWindowDrawList()->AddRectFilled(min, max, with_alpha(context.theme.colors.pane, 0.65F));
     const float bar_end = std::min(min.y + std::max(max.y - min.y, context.px(100)), at.y + room.y - context.px(8));
-    color_bar(context.ui(), {max.x + context.px(20), min.y}, bar_end, style, {});
+    color_bar(context.ui(), {max.x + context.px(20), min.y}, bar_end, style, {.turned = if_falling});
     const auto part_at = [&](const HeatmapCell& cell) {
         const std::int64_t part = grid.parts[static_cast<std::size_t>(cell.row * grid.columns + cell.col)];
         return part == WorthGrid::kNoPart ? nullptr : &result.parts[static_cast<std::size_t>(part)];
@@ -349,6 +367,7 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     section_heading(context.ui(), list_heading(parts));
     const std::span order(result.strongest.data(), std::min(result.strongest.size(), kMostListed));
     const double largest = order.empty() ? 0 : std::abs(result.change(result.parts[order.front()]));
+    const bool if_falling = helps_if_falling(context.view.knock_out.last_question);
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(kListLine);
     const std::string opens = fmt::format("Click to open {}.", opened_name(parts));
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -366,7 +385,7 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
         const float left = item.min.x + width * 0.56F, right = item.max.x - context.px(74), middle = (left + right) / 2;
         list.AddLine({middle, item.min.y + context.px(4)}, {middle, item.max.y - context.px(4)}, colors.line);
         if (std::isfinite(value) && largest > 0 && std::isfinite(largest)) {
-            const Color bar = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
+            const Color bar = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, (value < 0) == if_falling ? 1.F : -1.F);
             value_bar(list, {middle, item.min.y + context.px(8)}, {right, item.max.y - context.px(8)}, value / largest,
                       with_alpha(bar, fresh ? 1.F : 0.35F), context.px(2));
         }

@@ -12,6 +12,7 @@
 #include "app/session/values/other_tokens.hpp"
 #include "app/session/values/token_path.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"

@@ -17,6 +17,8 @@
 
 namespace attn::app {
 
+struct Lesson;
+
 namespace command {
 struct SetTexts {
     std::vector<std::string> texts;
@@ -55,6 +57,11 @@ struct StepTraining {};
 struct ResetTraining {};
 /// Creates a new run with the document's settings and starts it.
 struct RestartTraining {};
+/// Creates a new run, paused, that goes on from a moment of the current one: the kept one nearest to `step`, none: the newest. What the
+/// document's settings change of it applies from there on. The current run is kept.
+struct BranchRun {
+    std::optional<std::int64_t> step;
+};
 /// Trains two runs from the same seed, one after the other: first without the document's deliberate mistake, then with it. A correct run
 /// that is already complete is reused.
 struct TrainBoth {};
@@ -95,6 +102,11 @@ struct ForgetWritten {
 /// Makes an earlier run current, with its moments; the present one is paused and kept.
 struct ChooseRun {
     std::uint64_t run;
+};
+/// Gives the current or a kept run a name of its own; "" takes it away.
+struct RenameRun {
+    std::uint64_t run;
+    std::string name;
 };
 /// Deletes an earlier run with its curves and moments.
 struct ForgetRun {
@@ -167,6 +179,17 @@ struct ExportTable {
     std::filesystem::path path;
     std::shared_ptr<const NumberTable> table;
 };
+/// Appends what is shown to the lesson in a file, as a step with this title and caption; begins a lesson if there is no such file.
+struct MakeLessonStep {
+    std::filesystem::path file;
+    std::string title, caption;
+    Look look;
+};
+/// Writes a lesson as one HTML page with its pictures.
+struct ExportLesson {
+    std::filesystem::path path;
+    std::shared_ptr<const Lesson> lesson;
+};
 /// Copies a program that recomputes a stage to the clipboard.
 struct CopySnippet {
     StageId stage;
@@ -219,14 +242,15 @@ struct EndVisit {};
 struct Command {
     std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
-                 command::ResetTraining, command::RestartTraining, command::TrainBoth, command::CompareMoment, command::ShowMoment,
-                 command::ShowUntrained, command::SetSampling, command::WriteOn, command::StopWriting, command::WriteToken,
-                 command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
-                 command::SetTrainingText, command::SaveRun, command::OpenCheckpoint, command::Pin, command::SaveDocument,
-                 command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable,
-                 command::CancelExport, command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget,
-                 command::SetHistoryBudget, command::PreviewFile, command::TellFile, command::EndNotice, command::OpenDump,
-                 command::ShowBeside, command::Undo, command::Redo, command::GoBackToLeft, command::BeginVisit, command::EndVisit>
+                 command::ResetTraining, command::RestartTraining, command::BranchRun, command::TrainBoth, command::CompareMoment,
+                 command::ShowMoment, command::ShowUntrained, command::SetSampling, command::WriteOn, command::StopWriting,
+                 command::WriteToken, command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::RenameRun,
+                 command::ForgetRun, command::OpenTrainingText, command::SetTrainingText, command::SaveRun, command::OpenCheckpoint,
+                 command::Pin, command::SaveDocument, command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor,
+                 command::ExportTable, command::MakeLessonStep, command::ExportLesson, command::CancelExport, command::CopySnippet,
+                 command::ListFolder, command::ListModels, command::SetMemoryBudget, command::SetHistoryBudget, command::PreviewFile,
+                 command::TellFile, command::EndNotice, command::OpenDump, command::ShowBeside, command::Undo, command::Redo,
+                 command::GoBackToLeft, command::BeginVisit, command::EndVisit>
         what;
     std::string merge;
 };

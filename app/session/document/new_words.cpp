@@ -26,6 +26,24 @@ std::string named_words(std::span<const std::string> words) {
 
 }  // namespace
 
+std::span<const std::string> known_words(const Setup& setup) {
+    if (setup.model || setup.tokenizer != TokenizerKind::Word) return {};
+    const std::span<const std::string> all = setup.vocabulary;
+    const auto first = std::min(all.size(), static_cast<std::size_t>(conventions_of(setup).first_word));
+    // Places stand at the end.
+    std::size_t end = all.size();
+    while (end > first && has_places(all.subspan(end - 1, 1))) --end;
+    return all.subspan(first, end - first);
+}
+
+std::string reading_words(const Setup& setup) {
+    if (setup.model || setup.vocabulary.empty() || has_places(setup.vocabulary)) return "reads any word";
+    const std::string_view tokens = setup.tokenizer == TokenizerKind::Word        ? "words"
+                                    : setup.tokenizer == TokenizerKind::Character ? "characters"
+                                                                                  : "";
+    return tokens.empty() ? "reads any word" : fmt::format("knows {} {}", setup.vocabulary.size(), tokens);
+}
+
 std::vector<std::string> new_words_of(const Setup& setup) {
     if (setup.model || !has_places(setup.vocabulary)) return {};
     return KeptTokenizer().of(setup)->new_words(texts_read(setup));

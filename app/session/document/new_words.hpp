@@ -1,5 +1,5 @@
 #pragma once
-/// What is said of the words of a text that are new to its model.
+/// What is said of the words that a model knows, and of those of a text that are new to it.
 
 #include <cstdint>
 #include <span>
@@ -9,6 +9,12 @@
 namespace attn::app {
 
 struct Setup;
+
+/// The words of a model that was trained on a list of words, without special tokens and places for new ones. None for a model that reads
+/// characters or pieces, and for one whose words are those of its texts.
+std::span<const std::string> known_words(const Setup& setup);
+/// "reads any word", "knows 17 words", or "" if it has no list of words.
+std::string reading_words(const Setup& setup);
 
 /// The words of the setup's texts that its model has never read, in order; none if the model knows all of them or reads no others.
 std::vector<std::string> new_words_of(const Setup& setup);

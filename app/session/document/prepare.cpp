@@ -25,6 +25,7 @@ namespace attn::app {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
+constexpr std::string_view kWhiteSpace = " \t\n\r";
 /// It fills up shorter texts. No number depends on it.
 constexpr std::int32_t kPadId = 0;
 
@@ -49,33 +50,82 @@ struct Encoded {
     const std::vector<std::string>& texts;
     std::vector<std::vector<TextToken>> sequences;
     std::int64_t longest = 0;
+    std::vector<std::int64_t> left_out{};  ///< tokens at the beginning of each that the model has no room for; empty: none
 };
 
-/// Only a fixed vocabulary of symbols can lack one. It is refused, since a trained model has learned nothing about it.
-void expect_known_symbols(const TextModel& model, const std::string& text, std::span<const TextToken> tokens, Field field) {
-    if (model.conventions().pieces) return;
-    for (const TextToken& token : tokens) {
-        if (!token.unknown) continue;
-        throw DocumentError(fmt::format("\"{}\" (byte {} of the text) is not among the {} symbols that the model was trained on",
-                                        escaped(text.substr(token.begin, token.end - token.begin)), token.begin, model.vocabulary().size()),
-                            field);
+/// "the digits and + : , =", "26 characters" or "80 words".
+std::string symbols_known(const TextModel& model) {
+    constexpr std::string_view kDigits = "0123456789", kLetters = "abcdefghijklmnopqrstuvwxyz";
+    constexpr std::size_t kMostListed = 8;
+    std::vector<std::string> rest(model.vocabulary().begin(), model.vocabulary().end());
+    std::string words;
+    for (const auto& [run, name] : {std::pair(kDigits, "the digits"), std::pair(kLetters, "the letters a to z")}) {
+        const auto is_of_run = [run](const std::string& symbol) {
+            return symbol.size() == 1 && run.find(symbol) != std::string_view::npos;
+        };
+        if (static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), is_of_run)) != run.size()) continue;
+        std::erase_if(rest, is_of_run);
+        words += (words.empty() ? "" : " and ") + std::string(name);
     }
+    if (rest.size() > kMostListed) return fmt::format("{} {}s", model.vocabulary().size(), model.conventions().token);
+    for (std::size_t i = 0; i < rest.size(); ++i) words += (i > 0 ? " " : words.empty() ? "" : " and ") + escaped(rest[i]);
+    return words;
+}
+
+/// The first symbols in a row that are not in the vocabulary, such as a word; a space if nothing else is unknown. "" if all are known.
+std::string_view unknown_part(const TextModel& model, TokenizerKind kind, const std::string& text) {
+    const std::vector<std::string>& known = model.vocabulary();
+    std::string_view space;
+    std::size_t begin = 0, end = 0;
+    for (const TextToken& token : Tokenizer(kind, std::span(&text, 1), false).encode(text)) {
+        const std::string_view symbol = std::string_view(text).substr(token.begin, token.end - token.begin);
+        const bool white = symbol.find_first_not_of(kWhiteSpace) == std::string_view::npos;
+        const bool unknown = std::find(known.begin(), known.end(), symbol) == known.end();
+        if (unknown && white && end == 0) space = symbol;
+        if (end > 0 && (!unknown || white || token.begin != end)) break;
+        if (!unknown || white) continue;
+        if (end == 0) begin = token.begin;
+        end = token.end;
+    }
+    return end > 0 ? std::string_view(text).substr(begin, end - begin) : space;
+}
+
+/// Only a fixed vocabulary of symbols can lack one. It is refused, since a trained model has learned nothing about it.
+void expect_known_symbols(const TextModel& model, TokenizerKind kind, const std::string& text, Field field) {
+    const bool fixed = !model.conventions().pieces && model.places() == 0 && kind != TokenizerKind::Bpe;
+    const std::string_view unknown = fixed ? unknown_part(model, kind, text) : "";
+    if (!unknown.empty())
+        throw DocumentError(fmt::format("this model knows only {}; “{}” is not among them", symbols_known(model), escaped(unknown)), field);
 }
 
 /// Tokenizes all texts of one stack.
-Encoded encode_all(const TextModel& model, const std::vector<std::string>& texts, Reader reader, Field field) {
+Encoded encode_all(const TextModel& model, TokenizerKind kind, const std::vector<std::string>& texts, Reader reader, Field field) {
     Encoded encoded{texts, {}, 0};
     for (const std::string& text : texts) {
         auto& tokens = encoded.sequences.emplace_back();
         try {
             tokens = model.tokens_of(text, reader);
         } catch (const ConfigError& error) {
+            expect_known_symbols(model, kind, text, field);
             throw DocumentError(error.what(), field);
         }
-        expect_known_symbols(model, text, tokens, field);
+        const bool unknown = std::any_of(tokens.begin(), tokens.end(), [](const TextToken& token) { return token.unknown; });
+        if (unknown) expect_known_symbols(model, kind, text, field);
         encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
     }
     return encoded;
+}
+
+/// The bundled models of words and characters read the end of a text that is too long for them.
+void leave_out_beginnings(Encoded& encoded, const Setup& setup) {
+    const std::int64_t most = setup.config.longest_text();
+    if (setup.shipped == nullptr || setup.config.architecture != Architecture::DecoderOnly || most <= 0 || encoded.longest <= most) return;
+    for (std::vector<TextToken>& tokens : encoded.sequences) {
+        const std::int64_t excess = std::max<std::int64_t>(std::ssize(tokens) - most, 0);
+        tokens.erase(tokens.begin(), tokens.begin() + excess);
+        encoded.left_out.push_back(excess);
+    }
+    encoded.longest = most;
 }
 
 /// Generated tokens follow their text unchanged, without re-tokenizing.
@@ -99,7 +149,7 @@ void append_written(Encoded& encoded, const Written& written, const TextModel& m
 Encoded encode_source(const TextModel& model, const Setup& setup) {
     static const std::vector<std::string> kNoTexts;
     if (!has_source(setup)) return {kNoTexts, {}, 0};
-    Encoded encoded = encode_all(model, setup.source_texts, Reader::Model, Field::SourceTexts);
+    Encoded encoded = encode_all(model, setup.tokenizer, setup.source_texts, Reader::Model, Field::SourceTexts);
     if (encoded.longest == 0) throw DocumentError("type some text for the encoder", Field::SourceTexts);
     if (encoded.texts.size() == setup.texts.size()) return encoded;
     throw DocumentError(fmt::format("the encoder has {} text{}, the decoder {}: every text needs both", encoded.texts.size(),
@@ -212,7 +262,8 @@ Prepared prepare(const Setup& setup, double room_mib, KeptTokenizer* kept) {
     expect_short_texts(setup);
     KeptTokenizer own;
     const std::shared_ptr<const TextModel> model = text_model_for(setup, kept != nullptr ? *kept : own);
-    Encoded text = encode_all(*model, setup.texts, has_source(setup) ? Reader::Decoder : Reader::Model, Field::Texts);
+    Encoded text = encode_all(*model, setup.tokenizer, setup.texts, has_source(setup) ? Reader::Decoder : Reader::Model, Field::Texts);
+    leave_out_beginnings(text, setup);
     append_written(text, setup.written, *model);
     if (text.longest == 0) throw DocumentError("type some text", Field::Texts);
     const Encoded source = encode_source(*model, setup);
@@ -226,6 +277,7 @@ Prepared prepare(const Setup& setup, double room_mib, KeptTokenizer* kept) {
     measure(prepared, text, source, setup.forward, mapped, room_mib);
     if (has_source(setup)) prepared.source = make_batch(source.sequences, kPadId);
     prepared.chips = chips_of(*model, text);
+    prepared.left_out = std::move(text.left_out);
     prepared.source_chips = chips_of(*model, source);
     return prepared;
 }

@@ -46,6 +46,7 @@ struct Prepared {
     TokenBatch source;                             ///< encoder input of an encoder-decoder; otherwise empty
     std::vector<std::vector<Token>> chips;         ///< [B][T], the displayed tokens of `tokens`
     std::vector<std::vector<Token>> source_chips;  ///< the displayed tokens of `source`
+    std::vector<std::int64_t> left_out{};          ///< see Snapshot::left_out
     SharedWords vocabulary;                        ///< text of every id
     TraceSize size;                                ///< memory that its numbers take
     bool whole = true;                             ///< small enough to record every stage; otherwise only an outline is kept

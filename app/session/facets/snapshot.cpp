@@ -111,6 +111,7 @@ BegunPass begun_pass(const StateRef& state, const std::optional<StageId>& before
     made.head_scores = head_scores(*made.trace);
     made.edits_in_vain = edits_in_vain(*made.trace);
     made.tokens = std::move(prepared.chips);
+    made.left_out = std::move(prepared.left_out);
     made.source_tokens = std::move(prepared.source_chips);
     made.asked = asked_positions(*state, made.tokens, static_cast<std::size_t>(made.trace->tokens.length));
     made.vocabulary = std::move(prepared.vocabulary);

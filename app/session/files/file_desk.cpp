@@ -19,6 +19,7 @@
 #include "app/session/files/settings.hpp"
 #include "app/session/files/stage_snippet.hpp"
 #include "app/session/files/tensor_export.hpp"
+#include "app/session/lessons/lesson_writer.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/threads/scarce_memory.hpp"
 #include "engine/io/file_error.hpp"
@@ -314,6 +315,21 @@ void FileDesk::write(const std::filesystem::path& path, WriteFile write) {
     send_export(path, [path, write = std::move(write)](const WriteWatch& watch) {
         write(path, watch);
         return "Wrote " + shown(path) + ".";
+    });
+}
+
+void FileDesk::append_to_lesson(const std::filesystem::path& file, Json step) {
+    send([this, file, step = std::move(step)](const std::stop_token&) -> Outcome {
+        const std::shared_ptr<const Lesson> lesson = append_lesson_step(file, step);
+        return [this, file, lesson](Opened&) {
+            state_.made_lesson = lesson;
+            state_.made_lesson_file = file;
+            ++state_.lesson_steps;
+            remember(state_.recent, full_path(file));
+            tell(fmt::format("Step {} of “{}” is in {}. The Lessons menu plays it back.", lesson->steps.size(), escaped(lesson->title),
+                             shown(file)),
+                 false);
+        };
     });
 }
 

@@ -20,6 +20,7 @@
 #include "app/session/files/write_file.hpp"
 #include "app/session/threads/worker.hpp"
 #include "app/session/values/snapshot.hpp"
+#include "engine/io/json.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
@@ -57,6 +58,8 @@ public:
     void export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot,
                        std::shared_ptr<const GradientTrace<float>> gradients);
     void write(const std::filesystem::path& path, WriteFile write);
+    /// `step`: the lesson's new step.
+    void append_to_lesson(const std::filesystem::path& file, Json step);
     /// Ends the export under way; its target stays as it was.
     void cancel_export();
     void copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot);

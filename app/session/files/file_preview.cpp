@@ -15,6 +15,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/json_lines.hpp"
 #include "engine/io/safetensors_header.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/run_folder.hpp"
@@ -88,7 +89,8 @@ std::string folder_words(const std::filesystem::path& path) {
 
 std::string json_words(const std::filesystem::path& path) {
     if (is_lesson(path)) {
-        const Lesson lesson = parse_lesson(json_text(path), escaped(path.native(), 0));
+        const std::string text = json_text(path), source = escaped(path.native(), 0);
+        const Lesson lesson = telling_lines(text, source, [&] { return parse_lesson(text, source); });
         return fmt::format("Lesson: {}, {}", lesson.title, counted(lesson.steps.size(), "step"));
     }
     const JsonObject object(json_text(path), escaped(path.native(), 0));

@@ -103,6 +103,9 @@ struct FilesState {
     std::shared_ptr<const FolderListing> listing;     ///< the latest requested
     std::shared_ptr<const FilePreview> preview;       ///< the latest requested
     std::shared_ptr<const Lesson> lesson;             ///< the latest opened
+    std::shared_ptr<const Lesson> made_lesson;        ///< the one that got a step last; null: none in this session
+    std::filesystem::path made_lesson_file;           ///< its file
+    std::uint64_t lesson_steps = 0;                   ///< incremented with every step made
     std::vector<std::string> recent;                  ///< opened or saved, newest first
     std::vector<std::string> recent_models;           ///< published models, newest first
     std::shared_ptr<const ModelShelf> models;         ///< the latest requested

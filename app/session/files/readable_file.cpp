@@ -10,6 +10,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/json_lines.hpp"
 #include "engine/io/json_object.hpp"
 #include "engine/io/safetensors_header.hpp"
 #include "engine/io/text_file.hpp"
@@ -71,7 +72,8 @@ namespace {
 bool begins_with(const std::string& bytes, std::string_view start) { return bytes.compare(0, start.size(), start) == 0; }
 
 JsonObject object_in(const std::filesystem::path& path) {
-    return {read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string()};
+    const std::string text = read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}});
+    return telling_lines(text, path.string(), [&] { return JsonObject(text, path.string()); });
 }
 
 void expect_format(const std::filesystem::path& path) {

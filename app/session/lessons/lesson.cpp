@@ -174,14 +174,26 @@ void name_stacks(const LessonStep& step, Claim& claim) {
     name_stacks(step, claim.right);
 }
 
+/// What the first step begins with, and every step that inherits nothing.
+LessonStep plain_step() {
+    LessonStep step;
+    step.document = open_preset(kDefaultPreset);
+    step.document.look_at.clear();
+    return step;
+}
+
 LessonStep read_step(JsonObject& object, const LessonStep& before, bool first) {
-    LessonStep step = before;
+    bool inherits = true;
+    object.read("inherits", inherits);
+    LessonStep step = inherits ? before : plain_step();
     step.title.clear();
     step.said.clear();
     step.claims.clear();
     step.question.reset();
     for (const std::string_view field : kPlaces)
         if (object.has(field)) step.said.emplace(field);
+    // What was shown may have kept a key that was chosen at an earlier stage, as a step that says nothing of it does.
+    if (!inherits) step.said.erase("cell");
     std::string caption;
     object.read("title", step.title);
     if (!object.read("caption", caption)) object.fail_missing("caption");
@@ -233,9 +245,7 @@ Lesson parse_lesson(std::string_view json, std::string_view source) {
     if (!object.read("title", lesson.title)) object.fail_missing("title");
     object.read("summary", lesson.summary);
     object.read("order", lesson.order, 0, 1000);
-    LessonStep step;
-    step.document = open_preset(kDefaultPreset);
-    step.document.look_at.clear();
+    LessonStep step = plain_step();
     std::vector<JsonObject> steps = object.objects("steps");
     if (!object.has("steps")) object.fail_missing("steps");
     if (steps.empty()) object.fail("steps", "a lesson has at least one step");
@@ -259,10 +269,8 @@ std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file) {
     if (!std::filesystem::exists(name_or_file, unknown))
         throw Error(fmt::format("there is no lesson and no file \"{}\"; the lessons are {}", escaped(name_or_file),
                                 fmt::join(lesson_names(), ", ")));
-    std::shared_ptr<const Lesson> lesson =
-        std::make_shared<const Lesson>(parse_lesson(read_whole_file(name_or_file, {.max_bytes = kMaxJsonBytes, .stop = {}}), name_or_file));
-    check_lesson(*lesson, name_or_file);
-    return lesson;
+    return std::make_shared<const Lesson>(
+        read_lesson(read_whole_file(name_or_file, {.max_bytes = kMaxJsonBytes, .stop = {}}), name_or_file));
 }
 
 }  // namespace attn::app

@@ -12,6 +12,7 @@
 #include "app/session/lessons/lesson_goal.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/json_lines.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/plan/stage_list.hpp"
@@ -304,6 +305,14 @@ void check_lesson(const Lesson& lesson, std::string_view source) {
     const ThreadScope one_thread(1);  // lesson models are so small that starting a team of threads takes longer than the work
     Checker checker(source);
     for (std::size_t i = 0; i < lesson.steps.size(); ++i) checker.check(lesson.steps[i], i);
+}
+
+Lesson read_lesson(std::string_view json, std::string_view source) {
+    return telling_lines(json, source, [&] {
+        Lesson lesson = parse_lesson(json, source);
+        check_lesson(lesson, source);
+        return lesson;
+    });
 }
 
 }  // namespace attn::app

@@ -14,4 +14,7 @@ namespace attn::app {
 /// accuracy: see missing_moment().
 void check_lesson(const Lesson& lesson, std::string_view source);
 
+/// Parses and checks the text of a lesson's file. Errors also say line and column.
+Lesson read_lesson(std::string_view json, std::string_view source);
+
 }  // namespace attn::app

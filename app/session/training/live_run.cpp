@@ -124,17 +124,20 @@ constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
 std::unique_ptr<EngineRun> open_run(const std::filesystem::path& path) {
     std::error_code unknown;
-    if (!std::filesystem::is_directory(path, unknown)) return std::make_unique<EngineRun>(resume_run(read_checkpoint(path), kNoLimit));
-    RunFolder folder = read_run_folder(path);
-    return std::make_unique<EngineRun>(resume_run(folder.checkpoint, kNoLimit, folder.moments),
-                                       PastPoints{std::move(folder.losses), std::move(folder.validations), std::move(folder.heads)});
+    RunFolder folder;
+    if (std::filesystem::is_directory(path, unknown)) folder = read_run_folder(path);
+    else folder.checkpoint = read_checkpoint(path);
+    return std::make_unique<EngineRun>(
+        resume_run(folder.checkpoint, kNoLimit, folder.moments),
+        PastPoints{std::move(folder.losses), std::move(folder.validations), std::move(folder.heads), std::move(folder.checkpoint.name)});
 }
 
 }  // namespace
 
 TrainingEngine TrainingEngine::engine() {
     return {[](const RunSettings& settings) { return std::make_unique<EngineRun>(std::make_unique<TrainingRun>(settings, kNoLimit)); },
-            [](const std::filesystem::path& path) { return open_run(path); }};
+            [](const std::filesystem::path& path) { return open_run(path); },
+            [](const Checkpoint& from) { return std::make_unique<EngineRun>(resume_run(from, kNoLimit)); }};
 }
 
 }  // namespace attn::app

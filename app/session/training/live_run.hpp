@@ -16,11 +16,12 @@
 
 namespace attn::app {
 
-/// The curves that a resumed run had already reported before.
+/// What a resumed run had already reported before, and its name.
 struct PastPoints {
     std::vector<LossPoint> losses;
     std::vector<ValidationPoint> validations;
     std::vector<HeadPoint> heads;
+    std::string name{};
 };
 
 /// To be used by one thread at a time. Methods and errors are those of TrainingRun.
@@ -58,6 +59,7 @@ struct TrainingEngine {
     std::function<std::unique_ptr<LiveRun>(const RunSettings&)> start;  ///< throws ConfigError
     std::function<std::unique_ptr<LiveRun>(const std::filesystem::path&)>
         open;  ///< opens a run's folder or checkpoint; throws FileError, ConfigError
+    std::function<std::unique_ptr<LiveRun>(const Checkpoint&)> branch;  ///< a run that goes on from there, without a past
     static TrainingEngine engine();
 };
 

@@ -32,8 +32,28 @@ void append(std::vector<T>& all, std::vector<T>& more) {
     more.clear();
 }
 
-void append(RunCurves& all, RunCurves& more) {
-    if (more.later) all.later = more.later;
+bool differ_but_for_their_end(RunSettings a, const RunSettings& b) {
+    a.stop = b.stop;
+    a.train.schedule.total_steps = b.train.schedule.total_steps;
+    a.train.schedule.continued = b.train.schedule.continued;
+    return a != b;
+}
+
+/// Whether the last change only takes back another one at its step, so that the settings before it stay.
+bool is_put_back(const RunCurves& run) {
+    const std::vector<SettingsChange>& changes = run.changes;
+    const RunSettings& before = changes.size() < 2 ? run.settings : changes[changes.size() - 2].settings;
+    return !differ_but_for_their_end(changes.back().settings, before);
+}
+
+/// `whole`: all changes of the run are in `all`, so that what was set before each is known.
+void append(RunCurves& all, RunCurves& more, bool whole) {
+    for (SettingsChange& change : more.changes) {
+        if (!all.changes.empty() && all.changes.back().step == change.step) all.changes.pop_back();
+        all.changes.push_back(std::move(change));
+        if (whole && is_put_back(all)) all.changes.pop_back();
+    }
+    more.changes.clear();
     if (more.losses.empty() && more.validations.empty() && more.heads.empty()) return;
     append(all.losses, more.losses);
     append(all.validations, more.validations);
@@ -59,6 +79,7 @@ RunCurves& curves_of(std::vector<RunCurves>& runs, const RunCurves& run) {
     RunCurves& begun = runs.emplace_back();
     begun.run = run.run;
     begun.settings = run.settings;
+    begun.origin = run.origin;
     return begun;
 }
 
@@ -69,11 +90,10 @@ void put_in_order(std::vector<RunCurves>& runs, std::uint64_t under_way) {
     });
 }
 
-bool differ_but_for_their_end(RunSettings a, const RunSettings& b) {
-    a.stop = b.stop;
-    a.train.schedule.total_steps = b.train.schedule.total_steps;
-    a.train.schedule.continued = b.train.schedule.continued;
-    return a != b;
+/// Whether the run was replaced before its first step and is gone. A branch or a plain checkpoint that is kept has no losses either.
+bool is_abandoned(const RunCurves& run, const RunStatus& now) {
+    const auto is_it = [&](const KeptRun& kept) { return kept.run == run.run; };
+    return run.losses.empty() && run.run != now.run && std::none_of(now.kept.begin(), now.kept.end(), is_it);
 }
 
 }  // namespace
@@ -81,11 +101,15 @@ bool differ_but_for_their_end(RunSettings a, const RunSettings& b) {
 Trainer::Trainer(TrainingEngine engine, std::function<void()> wake)
     : engine_(std::move(engine)), wake_(std::move(wake)), latest_(std::make_shared<const RunStatus>()) {}
 
-Trainer::~Trainer() = default;
+Trainer::~Trainer() {
+    ending_ = true;
+    watch_.end();  // it sends orders to the worker, which ends first
+}
 
 void Trainer::send(TrainerCommand command, RunSettings settings) {
     const bool is_new = std::holds_alternative<command::ResetTraining>(command) ||
-                        std::holds_alternative<command::RestartTraining>(command) || std::holds_alternative<command::TrainBoth>(command);
+                        std::holds_alternative<command::RestartTraining>(command) || std::holds_alternative<command::BranchRun>(command) ||
+                        std::holds_alternative<command::TrainBoth>(command);
     auto order = [this, command = std::move(command), settings = std::move(settings)](const std::stop_token& job) {
         std::visit([&](const auto& what) { execute(what, settings, job); }, command);
     };
@@ -152,11 +176,16 @@ void Trainer::update(TrainingReport& report) {
         curves.swap(curves_);
     }
     for (RunCurves& more : curves) {
-        // Drop the curves of a run that was abandoned before its first step.
-        if (!report.runs.empty() && report.runs.back().run != more.run && report.runs.back().losses.empty()) report.runs.pop_back();
-        append(curves_of(report.runs, more), more);
+        if (!report.runs.empty() && report.runs.back().run != more.run && is_abandoned(report.runs.back(), *report.status))
+            report.runs.pop_back();
+        append(curves_of(report.runs, more), more, true);
     }
     put_in_order(report.runs, report.status->run);
+    for (RunCurves& run : report.runs) {
+        if (run.run == report.status->run) run.name = report.status->name;
+        for (const KeptRun& kept : report.status->kept)
+            if (kept.run == run.run) run.name = kept.name;
+    }
 }
 
 const std::vector<Moment>* Trainer::moments_of(std::uint64_t run) const {
@@ -224,6 +253,7 @@ std::unique_ptr<LiveRun> Trainer::new_run(RunSettings settings, bool runs) {
 
 void Trainer::execute(const command::StartTraining&, const RunSettings& settings, const std::stop_token& job) {
     if (run_ == nullptr) return take_up(new_run(settings, true), TrainingPhase::Running, job);
+    stop_following();
     adopt(settings);
     if (const std::string finished = run_->finished(); !finished.empty()) return set_phase(TrainingPhase::Finished, finished);
     const std::string idle = learns_nothing(run_->settings(), run_->steps());
@@ -238,6 +268,7 @@ void Trainer::execute(const command::PauseTraining&, const RunSettings&, const s
 }
 
 void Trainer::execute(const command::StepTraining&, const RunSettings& settings, const std::stop_token& job) {
+    stop_following();  // a followed run takes over no settings
     if (run_ == nullptr) take_up(new_run(settings, false), TrainingPhase::Paused, job);
     else adopt(settings);
     state_.phase = TrainingPhase::Paused;
@@ -260,6 +291,27 @@ void Trainer::execute(const command::ResetTraining&, const RunSettings& settings
 
 void Trainer::execute(const command::RestartTraining&, const RunSettings& settings, const std::stop_token& job) {
     take_up(new_run(settings, true), TrainingPhase::Running, job);
+}
+
+void Trainer::execute(const command::BranchRun& branch, const RunSettings& settings, const std::stop_token& job) {
+    if (run_ == nullptr) return;
+    Checkpoint from = run_->checkpoint();
+    if (branch.step && *branch.step < from.steps) {
+        const std::vector<Moment>& moments = run_->history().moments();
+        std::vector<std::int64_t> steps;
+        for (const Moment& moment : moments) steps.push_back(moment.step);
+        const Moment& moment = moments[nearest_moment(steps, *branch.step)];
+        from.steps = moment.step;
+        from.parameters = moment.parameters;
+        from.plateau = {};
+        // Of earlier moments only the parameters are kept: the optimizer averages gradients anew.
+        std::fill(from.first_moments.begin(), from.first_moments.end(), 0.F);
+        std::fill(from.second_moments.begin(), from.second_moments.end(), 0.F);
+    }
+    const RunOrigin origin{state_.run, from.steps};
+    take_up(engine_.branch(from), TrainingPhase::Paused, job, "", origin);
+    adopt(settings);
+    rest();
 }
 
 // The correct run goes first, so that the broken one can be watched against its curve.
@@ -288,12 +340,14 @@ void Trainer::rest() {
 }
 
 /// The mistake of a run never changes. A paired run does not change at all, since any other difference would be attributed to the mistake.
-/// Nor does a run while the settings are those of another task, which waits to be started: its length and rate are not meant for this one.
+/// Nor does a run that another process trains, or one while the settings are those of another task, which waits to be started: its length
+/// and rate are not meant for this one.
 void Trainer::adopt(RunSettings settings) {
-    if (state_.paired || settings.task.kind != run_->settings().task.kind) return;
+    if (state_.paired || state_.followed || settings.task.kind != run_->settings().task.kind) return;
     settings.train.forward.mistake = run_->settings().train.forward.mistake;
+    const RunSettings before = run_->settings();
     run_->apply(settings);
-    if (differ_but_for_their_end(run_->settings(), unpublished_.settings)) unpublished_.later = run_->settings();
+    if (differ_but_for_their_end(run_->settings(), before)) unpublished_.changes.push_back({run_->steps(), run_->settings()});
 }
 
 namespace {
@@ -301,7 +355,9 @@ namespace {
 /// The whole run as it is now.
 std::shared_ptr<const RunFolder> contents_of(LiveRun& run, RunCurves curves) {
     run.keep();
-    return std::make_shared<const RunFolder>(RunFolder{run.checkpoint(), std::move(curves.losses), std::move(curves.validations),
+    Checkpoint checkpoint = run.checkpoint();
+    checkpoint.name = curves.name;
+    return std::make_shared<const RunFolder>(RunFolder{std::move(checkpoint), std::move(curves.losses), std::move(curves.validations),
                                                        std::move(curves.heads), run.history().moments()});
 }
 
@@ -366,10 +422,12 @@ void Trainer::resume(const Open& open, const std::stop_token& job) {
     take_up(std::move(run), TrainingPhase::Paused, job, told);
     if (open.kept) state_.saved_step = 0;
     state_.file = open.kept ? open.file : std::filesystem::absolute(open.path).lexically_normal().string();
+    if (!open.kept) follow_folder();
     rest();
 }
 
-void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const std::stop_token& job, const std::string& opened) {
+void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const std::stop_token& job, const std::string& opened,
+                      std::optional<RunOrigin> origin) {
     keep_run();
     run_ = std::move(run);
     give_room();
@@ -382,7 +440,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const s
     state.notice = opened.empty() ? state_.notice : opened;
     state.notices = state_.notices + (opened.empty() ? 0 : 1);
     state.from_file = !opened.empty();
-    state.saved_step = run_->steps();
+    state.saved_step = origin && run_->steps() > 0 ? -1 : run_->steps();  // no file has the branch
     state.vocabulary = run_->tokenizer().vocabulary();
     state.tokenizer = run_->tokenizer().kind();
     state.special_tokens = run_->tokenizer().has_special_tokens();
@@ -392,6 +450,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const s
     unpublished_ = {};
     unpublished_.run = state_.run;
     unpublished_.settings = run_->settings();
+    unpublished_.origin = origin;
     published_ = {};
     published_.run = unpublished_.run;
     published_.settings = unpublished_.settings;
@@ -403,7 +462,8 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const s
     tokens_ = unpublished_.losses.empty() ? 0 : unpublished_.losses.back().tokens;
     mark_ = {busy_, run_->steps(), tokens_};
     set_phase(phase);
-    evaluate_if_due(job);
+    if (origin) evaluate(job);
+    else evaluate_if_due(job);
     if (state_.from_file && state_.answers.empty()) take_answers(job);
     score_heads(true, job);
     publish(true);
@@ -418,6 +478,11 @@ void Trainer::add_past() {
     unpublished_.losses = std::move(past.losses);
     unpublished_.validations = std::move(past.validations);
     unpublished_.heads = std::move(past.heads);
+    published_.name = std::move(past.name);
+    staying_ = {};
+    for (const Moment& moment : run_->history().moments())
+        if (moment.held) staying_.named.push_back(moment);
+    for (const ValidationPoint& point : unpublished_.validations) hold_if_best(point);
 }
 
 void Trainer::advance(const std::stop_token& job) {
@@ -439,9 +504,23 @@ void Trainer::train_one(const std::stop_token& job) {
 }
 
 void Trainer::evaluate_if_due(const std::stop_token& job) {
-    if (!run_->evaluation_due()) return;
+    if (run_->evaluation_due()) evaluate(job);
+}
+
+void Trainer::evaluate(const std::stop_token& job) {
     unpublished_.validations.push_back(run_->evaluate(job));
+    run_->keep();
+    hold_if_best(unpublished_.validations.back());
     take_answers(job);
+}
+
+void Trainer::hold_if_best(const ValidationPoint& point) {
+    if (!(point.loss < staying_.lowest)) return;
+    staying_.lowest = point.loss;
+    staying_.best = {};
+    for (const Moment& moment : run_->history().moments())
+        if (moment.step == point.step) staying_.best = moment;
+    run_->hold(staying_.all());
 }
 
 void Trainer::take_answers(const std::stop_token& job) {
@@ -542,6 +621,7 @@ void Trainer::publish(bool newest) {
     if (run_ != nullptr) {
         if (newest || Clock::now() >= parameters_due_) take_parameters();
         state_.settings = run_->settings();
+        state_.name = published_.name;
         state_.step = run_->steps();
         moments = run_->history().moments();
         state_.moments.clear();
@@ -561,7 +641,7 @@ void Trainer::publish(bool newest) {
         latest_.swap(status);
         moments_.swap(moments);
         if (shelved_moments_) kept_moments_.swap(*shelved_moments_);
-        if (run_ != nullptr) append(curves_of(curves_, unpublished_), unpublished_);
+        if (run_ != nullptr) append(curves_of(curves_, unpublished_), unpublished_, false);
     }
     shelved_moments_.reset();
     // Measured from the due time; otherwise steps slightly shorter than the pause would be published only every second time.

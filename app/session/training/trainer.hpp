@@ -1,11 +1,13 @@
 #pragma once
 /// The worker that trains models.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,6 +20,7 @@
 
 #include "app/session/document/commands.hpp"
 #include "app/session/threads/worker.hpp"
+#include "app/session/training/folder_watch.hpp"
 #include "app/session/training/live_run.hpp"
 #include "app/session/training/training_report.hpp"
 
@@ -29,10 +32,18 @@ inline constexpr std::chrono::milliseconds kHandOverPause{4000};
 /// By run: the moments of it that something outside names.
 using HeldMoments = std::map<std::uint64_t, std::vector<Moment>>;
 
+/// The moments of a run that stay: those that something names, and the one with the lowest held-out loss, which can be gone to.
+struct StayingMoments {
+    std::vector<Moment> named{};
+    Moment best{};
+    double lowest = std::numeric_limits<double>::infinity();
+    std::vector<Moment> all() const;
+};
+
 /// What a user can have done with the runs.
-using TrainerCommand =
-    std::variant<command::StartTraining, command::PauseTraining, command::StepTraining, command::ResetTraining, command::RestartTraining,
-                 command::TrainBoth, command::SetRun, command::ChooseRun, command::ForgetRun, command::SetHistoryBudget>;
+using TrainerCommand = std::variant<command::StartTraining, command::PauseTraining, command::StepTraining, command::ResetTraining,
+                                    command::RestartTraining, command::BranchRun, command::TrainBoth, command::SetRun, command::ChooseRun,
+                                    command::RenameRun, command::ForgetRun, command::SetHistoryBudget>;
 
 /// One thread that owns the current run. It executes orders in sequence, between training steps; a new run cancels the step in progress. It
 /// publishes a status at every change of phase and otherwise at most 30 times a second, with all points since the last one. All methods
@@ -95,13 +106,19 @@ private:
     void execute(const command::StepTraining& step, const RunSettings& settings, const std::stop_token& job);
     void execute(const command::ResetTraining& reset, const RunSettings& settings, const std::stop_token& job);
     void execute(const command::RestartTraining& restart, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::BranchRun& branch, const RunSettings& settings, const std::stop_token& job);
     void execute(const command::TrainBoth& both, const RunSettings& settings, const std::stop_token& job);
     void execute(const command::SetRun& set, const RunSettings& settings, const std::stop_token& job);
     void execute(const command::ChooseRun& choose, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::RenameRun& rename, const RunSettings& settings, const std::stop_token& job);
     void execute(const command::ForgetRun& forget, const RunSettings& settings, const std::stop_token& job);
     void execute(const command::SetHistoryBudget& set, const RunSettings& settings, const std::stop_token& job);
     /// Throws Error if the run no longer exists.
     std::shared_ptr<const RunFolder> contents_now(std::uint64_t run);
+    /// Follows the run that another process trains in its folder, until it ends or this run is to do something else.
+    void follow_folder();
+    void stop_following();
+    void read_again(std::uint64_t run, bool ended, const std::stop_token& job);
     void note_saved(std::uint64_t run, std::int64_t step, const std::string& folder);
     void resume(const Open& open, const std::stop_token& job);
     void hold_now(const HeldMoments& held);
@@ -115,14 +132,18 @@ private:
     const std::vector<Moment>* moments_of(std::uint64_t run) const;
     /// Throws ConfigError as the engine does, and if a run that is to start (`runs`) would never learn.
     std::unique_ptr<LiveRun> new_run(RunSettings settings, bool runs);
-    /// `opened`: the notice about a run from a file; "" for a new run.
-    void take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const std::stop_token& job, const std::string& opened = "");
-    /// Takes over the curves of a resumed run.
+    /// `opened`: the notice about a run from a file; "" for a new run. A branch has its `origin`.
+    void take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const std::stop_token& job, const std::string& opened = "",
+                 std::optional<RunOrigin> origin = {});
+    /// Takes over the curves of a resumed run, and what its history holds.
     void add_past();
+    /// Holds the moment of this evaluation, of the current step or an earlier one, if its loss is the lowest.
+    void hold_if_best(const ValidationPoint& point);
     void advance(const std::stop_token& job);
     void adopt(RunSettings settings);
     void train_one(const std::stop_token& job);
     void evaluate_if_due(const std::stop_token& job);
+    void evaluate(const std::stop_token& job);
     void take_answers(const std::stop_token& job);
     /// Scores the heads at as many moments as is cheap enough; `always`: at this step in any case.
     void score_heads(bool always, const std::stop_token& job);
@@ -158,6 +179,7 @@ private:
     std::optional<std::map<std::uint64_t, std::vector<Moment>>> shelved_moments_;  // the next kept_moments_, if they have changed
     RunCurves unpublished_;                                                        // points since the last status
     RunCurves published_;                                                          // points published so far
+    StayingMoments staying_;
     std::int64_t autosaved_step_ = -1;  // step of the run when last handed over; -1: hand over again
     Clock::time_point hand_over_due_;
     std::int64_t heads_step_ = -1;
@@ -177,6 +199,7 @@ private:
         std::unique_ptr<LiveRun> run;
         RunStatus state;
         RunCurves published;
+        StayingMoments staying;
         std::int64_t heads_step;
         double busy;
         std::int64_t tokens;
@@ -184,6 +207,8 @@ private:
     };
     std::vector<Shelved> shelf_;
 
+    std::atomic<bool> ending_ = false;  // no folder is watched any more
+    FolderWatch watch_;
     Worker worker_;  // last, because it uses the members above
 };
 

@@ -8,8 +8,15 @@
 
 namespace attn::app {
 
+std::vector<Moment> StayingMoments::all() const {
+    std::vector<Moment> moments = named;
+    if (best.parameters != nullptr) moments.push_back(best);
+    return moments;
+}
+
 void Trainer::keep_run() {
     if (run_ == nullptr) return;
+    stop_following();
     publish(false);  // publishes its last points
     if (run_->steps() == 0) return;
     if (state_.phase == TrainingPhase::Running) state_.phase = TrainingPhase::Paused;
@@ -18,7 +25,8 @@ void Trainer::keep_run() {
     std::vector<KeptRun> kept = std::exchange(state_.kept, {});
     RunStatus state = state_;
     state_.kept = std::move(kept);
-    shelf_.push_back({std::move(run_), std::move(state), std::exchange(published_, {}), heads_step_, busy_, tokens_, false});
+    shelf_.push_back({std::move(run_), std::move(state), std::exchange(published_, {}), std::exchange(staying_, {}), heads_step_, busy_,
+                      tokens_, false});
     note_kept_runs();
 }
 
@@ -29,7 +37,7 @@ void Trainer::note_kept_runs() {
     for (Shelved& one : shelf_) {
         const History& history = one.run->history();
         kept.push_back({one.state.run, one.run->settings(), one.state.phase, one.run->steps(), one.state.saved_step,
-                        history.moments().size(), history.bytes(), one.state.file});
+                        history.moments().size(), history.bytes(), one.state.file, one.published.name});
         moments[one.state.run] = history.moments();
     }
     state_.kept = std::move(kept);
@@ -69,6 +77,7 @@ void Trainer::execute(const command::ChooseRun& choose, const RunSettings&, cons
     unpublished_.run = state_.run;
     unpublished_.settings = chosen.published.settings;
     published_ = std::move(chosen.published);
+    staying_ = std::move(chosen.staying);
     autosaved_step_ = -1;  // the autosave keeps the current run
     heads_step_ = chosen.heads_step;
     heads_due_ = {};
@@ -77,6 +86,20 @@ void Trainer::execute(const command::ChooseRun& choose, const RunSettings&, cons
     mark_ = {busy_, run_->steps(), tokens_};
     note_kept_runs();
     publish(true);
+}
+
+void Trainer::execute(const command::RenameRun& rename, const RunSettings&, const std::stop_token&) {
+    const auto give = [&](RunStatus& state, RunCurves& curves) {
+        if (state.run != rename.run || curves.name == rename.name) return false;
+        curves.name = rename.name;
+        if (state.saved_step > 0) state.saved_step = -1;  // the file has another name
+        return true;
+    };
+    if (give(state_, published_)) autosaved_step_ = -1;
+    for (Shelved& one : shelf_)
+        if (give(one.state, one.published)) one.handed_over = false;
+    note_kept_runs();
+    publish(false);
 }
 
 void Trainer::execute(const command::ForgetRun& forget, const RunSettings&, const std::stop_token&) {
@@ -94,9 +117,13 @@ void Trainer::execute(const command::ForgetRun& forget, const RunSettings&, cons
 
 void Trainer::hold_now(const HeldMoments& held) {
     for (const auto& [number, named] : held) {
-        if (number == state_.run && run_ != nullptr) run_->hold(named);
+        const auto hold_in = [&named = named](LiveRun& run, StayingMoments& staying) {
+            staying.named = named;
+            run.hold(staying.all());
+        };
+        if (number == state_.run && run_ != nullptr) hold_in(*run_, staying_);
         for (Shelved& one : shelf_)
-            if (one.state.run == number) one.run->hold(named);
+            if (one.state.run == number) hold_in(*one.run, one.staying);
     }
     note_kept_runs();
     publish(false);

@@ -63,6 +63,7 @@ struct KeptRun {
     std::int64_t step = 0, saved_step = 0;
     std::size_t moments = 0, history_bytes = 0;
     std::string file{};  ///< path that it was last saved to or opened from; "" for none
+    std::string name{};  ///< as in RunStatus
     bool unsaved() const { return step != saved_step; }
 };
 
@@ -78,14 +79,16 @@ struct RunStatus {
     std::uint64_t serial = 0;  ///< incremented with every published status
     std::uint64_t run = 0;     ///< counted from 1; 0 before the first run
     bool from_file = false;    ///< resumed from a checkpoint
+    bool followed = false;     ///< another process trains it: its folder is read whenever that has saved
     std::string file;          ///< path that it was last saved to or opened from; "" for none
+    std::string name;          ///< given by the user; "" for none
     TrainingPhase phase = TrainingPhase::Idle;
     std::string message;           ///< why it finished or failed
     RunSettings settings;          ///< in effect now
     Mistake then = Mistake::None;  ///< mistake of the run that starts when this one ends; None: no run follows
     bool paired = false;           ///< one of two runs that differ only in their mistake; its settings are fixed until both have ended
     std::int64_t step = 0;
-    std::int64_t saved_step = 0;                          ///< the last step saved to a file; 0 for a new run, which has nothing to lose
+    std::int64_t saved_step = 0;                          ///< in a file; 0: a new run, with nothing to lose; -1: no file has it as it is
     std::shared_ptr<const Parameters<float>> parameters;  ///< after `parameters_step` steps, which may be slightly before `step`
     std::int64_t parameters_step = 0;
     std::vector<std::int64_t> moments;                      ///< steps with parameters in the history, ascending
@@ -106,11 +109,26 @@ struct RunStatus {
     bool refused = false;           ///< `notice` reports an error
 };
 
+/// Where a run branched off another one.
+struct RunOrigin {
+    std::uint64_t run = 0;
+    std::int64_t step = 0;
+    bool operator==(const RunOrigin&) const = default;
+};
+
+/// Settings, other than where the run ends, that were changed after `step` steps.
+struct SettingsChange {
+    std::int64_t step = 0;
+    RunSettings settings;  ///< from then on
+};
+
 /// The curves of one run. The older part of a very long curve is thinned out (see add_point).
 struct RunCurves {
     std::uint64_t run = 0;
-    RunSettings settings;              ///< at the start of the run
-    std::optional<RunSettings> later;  ///< if they were changed later; none: unchanged
+    std::string name{};                     ///< as in RunStatus
+    RunSettings settings;                   ///< at the start of the run
+    std::optional<RunOrigin> origin{};      ///< of a branch: its curves begin there
+    std::vector<SettingsChange> changes{};  ///< by ascending step, one for a step
     std::vector<LossPoint> losses;
     std::vector<ValidationPoint> validations;
     std::vector<HeadPoint> heads;

@@ -28,6 +28,7 @@ struct Snapshot {
     std::vector<HeadScore> head_scores;             ///< for every head of `trace`, including those it does not hold
     std::vector<std::vector<Token>> tokens;         ///< [B][T]
     std::vector<std::vector<Token>> source_tokens;  ///< the encoder's text; empty without an encoder
+    std::vector<std::int64_t> left_out{};           ///< [B] tokens before them that the model has no room for; empty: none
     /// [B,T], see asked_positions(): 1 where the next token counts in a loss. Empty: everywhere.
     std::vector<std::uint8_t> asked;
     std::vector<std::string> edits_in_vain;  ///< for every edit of `trace` why it changes nothing, "" if it does
