@@ -172,9 +172,8 @@ void Application::answer_about_leftovers() {
     AutosaveFolder folder = std::move(leftovers_.front());
     leftovers_.erase(leftovers_.begin());
     if (answer == RestoreAnswer::Discard) return folder.remove();
-    // Ask only once per start, except after a discard.
+    // Restore only once per start.
     leftovers_.clear();
-    if (answer == RestoreAnswer::Later) return;
     session_.apply({command::RestoreWork{folder.path()}, ""});
     restoring_ = std::move(folder);
 }
@@ -191,13 +190,20 @@ void Application::follow_desktop_dialog() {
     if (auto answer = portal_->take_answer()) desktop.answer = std::move(answer);
 }
 
+namespace {
+
+/// Whether a file of this kind is opened by showing another document.
+bool shows_document(FileKind kind) { return kind == FileKind::Document || kind == FileKind::Model || kind == FileKind::Recording; }
+
+}  // namespace
+
 void Application::follow_files(Frame& frame) {
     const FilesState& files = session_.files();
     if (files.copies != copies_) ImGui::SetClipboardText(files.clipboard.c_str());
     copies_ = files.copies;
     // Switch to the doctor view for a dump; any other file is shown in the remaining views.
     if (files.openings != openings_ && files.opened == FileKind::Dump) view_.view = View::Doctor;
-    if (files.openings != openings_ && (files.opened == FileKind::Document || files.opened == FileKind::Model)) {
+    if (files.openings != openings_ && shows_document(files.opened)) {
         Look usual;
         usual.view = view_.view == View::Train ? View::Step : view_.view;
         if (usual.view != View::Step) usual.stage.stage = Stage::Weights;
@@ -207,9 +213,9 @@ void Application::follow_files(Frame& frame) {
     if (files.openings != openings_) opens_run_ = files.opened == FileKind::Run;
     openings_ = files.openings;
     // Switch to the Train view once the file has turned out to be a run.
-    const RunStatus& run = *session_.training().status;
-    if (opens_run_ && run.from_file && run.run != run_) view_.view = View::Train;
-    if (run.run != std::exchange(run_, run.run)) opens_run_ = false;
+    const std::vector<OpenedRun>& opened = session_.training().status->opened;
+    const std::uint64_t order = opened.empty() ? 0 : opened.back().order;
+    if (std::exchange(opened_run_, order) != order && std::exchange(opens_run_, false) && opened.back().run != 0) view_.view = View::Train;
     frame.settings.recent_files = files.recent;
     frame.settings.recent_models = files.recent_models;
     frame.title = window_title(files, would_be_lost().run);

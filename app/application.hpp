@@ -111,7 +111,7 @@ private:
     bool whole_window_ = false;  ///< for the picture being rendered
     std::uint64_t copies_ = 0, openings_ = 0;
     bool opens_run_ = false;          ///< an opened file is expected to become the current training run
-    std::uint64_t run_ = 0;           ///< number of the training run in the last frame
+    std::uint64_t opened_run_ = 0;    ///< number of the last order to open a run that was carried out
     std::optional<double> asked_at_;  ///< when the numbers being computed were requested
 
     /// The user's own document while a lesson is open.

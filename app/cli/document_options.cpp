@@ -9,6 +9,7 @@
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/document/recording_document.hpp"
 #include "app/session/files/model_listing.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/files/settings.hpp"
@@ -32,6 +33,10 @@ void add_document_options(CliCommand command, DocumentOptions& options, std::str
     command.option("--document", options.document, "Document saved by the window, instead of an example").shown_as("FILE.json");
     command.option("--model", options.model, "Published model instead of an example: a folder in Hugging Face's layout, or a GGUF file")
         .shown_as("DIR|FILE.gguf");
+    command
+        .option("--recording", options.recording,
+                "Recording of your own code instead of an example, as attnscope.py writes it (`attnscope python`)")
+        .shown_as("DIR");
     command.option("--bug", options.bug, with_names("Make this mistake on purpose", bug_names())).shown_as("NAME").suggest(bug_names());
 }
 
@@ -93,10 +98,23 @@ std::shared_ptr<const OpenedModel> open_named_model(const std::filesystem::path&
     return model;
 }
 
+namespace {
+
+Document document_of_given_recording(const DocumentOptions& options) {
+    DocumentOptions others = options;
+    others.recording.clear();
+    if (others.given() || !others.sources.empty())
+        throw Error("--recording shows what other code computed: --preset, --document, --model, --text and --bug do not apply");
+    return document_of_recording(OpenedRecording::open(options.recording));
+}
+
+}  // namespace
+
 Document make_document(const DocumentOptions& options) {
     if (!options.document.empty() && !options.preset.empty()) throw Error("--document and --preset cannot be given together");
     if (options.sentence > 0 && options.gives_text())
         throw Error("--sentence chooses one of the example's texts: give it without --text and --text-file");
+    if (!options.recording.empty()) return document_of_given_recording(options);
     if (options.sentence > 0 && (!options.document.empty() || !options.model.empty()))
         throw Error("--sentence chooses one of an example's texts: give it with --preset");
     if (!options.model.empty() && (!options.document.empty() || !options.preset.empty()))

@@ -22,12 +22,15 @@ struct DocumentOptions {
     std::vector<std::string> texts;    ///< replace the preset's texts
     std::vector<std::string> sources;  ///< replace the encoder's texts in an encoder-decoder
     std::filesystem::path text_file;
-    std::filesystem::path document;  ///< a saved document instead of a preset
-    std::filesystem::path model;     ///< a published model instead of a preset
-    std::string bug;                 ///< name of the deliberate mistake; "" for none
-    double memory_mib = 0;           ///< memory limit for computed results; 0: as set in the window
+    std::filesystem::path document;   ///< a saved document instead of a preset
+    std::filesystem::path model;      ///< a published model instead of a preset
+    std::filesystem::path recording;  ///< a recording instead of a preset
+    std::string bug;                  ///< name of the deliberate mistake; "" for none
+    double memory_mib = 0;            ///< memory limit for computed results; 0: as set in the window
     bool gives_text() const { return !texts.empty() || !text_file.empty(); }
-    bool gives_model() const { return !preset.empty() || sentence > 0 || !document.empty() || !model.empty() || !bug.empty(); }
+    bool gives_model() const {
+        return !preset.empty() || sentence > 0 || !document.empty() || !model.empty() || !recording.empty() || !bug.empty();
+    }
     bool given() const { return gives_text() || gives_model(); }
 };
 

@@ -26,7 +26,6 @@ struct ExportOptions {
     std::optional<std::int64_t> layer;
     std::optional<std::int64_t> head, sequence;
     bool gradients = false;
-    std::filesystem::path recording;
     std::filesystem::path out;
 };
 
@@ -51,12 +50,15 @@ std::vector<std::string> parameters_like(const std::string& name, const Paramete
 /// The stage or parameter of that name. No stage has the name of a parameter.
 TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) {
     TensorChoice choice{{}, options.sequence, options.head, options.gradients, ""};
-    if (trace.parameters->layout().place(options.stage).whole != nullptr) {
+    // A recording has no parameters of a model.
+    const ParameterLayout* const layout = trace.parameters == nullptr ? nullptr : &trace.parameters->layout();
+    if (layout != nullptr && layout->place(options.stage).whole != nullptr) {
         if (options.layer) throw Error("--layer chooses a stage's layer; the parameter's name says which one it belongs to");
         choice.parameter = options.stage;
     } else {
         const bool stage = stage_from_tensor_name(options.stage) || stage_from_name(options.stage);
-        if (const auto like = parameters_like(options.stage, trace.parameters->layout()); !stage && !like.empty())
+        if (const auto like = layout == nullptr ? std::vector<std::string>() : parameters_like(options.stage, *layout);
+            !stage && !like.empty())
             throw Error(fmt::format("there is no stage or parameter \"{}\"; there is {}", escaped(options.stage), fmt::join(like, ", ")));
         choice.stage = named_stage(options.stage, options.layer, trace);
     }
@@ -125,11 +127,10 @@ NamedArray for_numpy(NamedArray array, const std::string& source) {
 }
 
 void write_recorded(const ExportOptions& options) {
-    if (options.document.given() || options.training.given() || options.gradients || options.layer || options.head || options.sequence)
-        throw Error("--recording goes with --stage, --step and --out only: it holds numbers, not a model");
-    if (options.stage.empty()) throw Error("--stage is missing: the name of an attention and its stage, such as layers.0.attn/weights");
+    if (options.training.given() || options.gradients || options.layer || options.head || options.sequence)
+        throw Error("a stage of a recording, as it is named there, goes with --step and --out only");
     if (options.out.extension() != ".npy") throw Error("a recorded stage is written as .npy");
-    const recording::Recording recorded = recording::read_recording(options.recording);
+    const recording::Recording recorded = recording::read_recording(options.document.recording);
     const recording::RecordedStep step(step_file(recorded, options.training.step).path);
     const NamedArray array = for_numpy(step.read(options.stage), step.source());
     write_npy(options.out, view_of(array));
@@ -137,7 +138,8 @@ void write_recorded(const ExportOptions& options) {
 }
 
 void write(const ExportOptions& options) {
-    if (!options.recording.empty()) return write_recorded(options);
+    // Under its own name a stage is written as it was recorded, with its own axes and in its own precision.
+    if (!options.document.recording.empty() && options.stage.find('/') != std::string::npos) return write_recorded(options);
     const ComputedState computed = computed_for(options);
     if (options.out.extension() == ".safetensors") write_safetensors(options, *computed.snapshot, computed.gradients.get());
     else write_tensor(options, *computed.snapshot, computed.gradients.get());
@@ -154,15 +156,14 @@ void add_export_command(CliCommand program, int&) {
     add_training_options(command, options->training);
     command
         .option("--stage", options->stage,
-                "Stage, such as scores or residual_1, a tensor's name in the trace, or a parameter's, such as token_embedding.weight")
+                "Stage, such as scores or residual_1, a tensor's name in the trace, or a parameter's, such as token_embedding.weight; of a "
+                "recording also ATTENTION/STAGE, as it was recorded")
         .shown_as("STAGE");
     command.option("--layer", options->layer, "Layer, from 0").shown_as("N");
     command.option("--head", options->head, "One head, from 0; all by default").shown_as("N");
     command.option("--batch", options->sequence, "One sequence of the batch, from 0; all by default").shown_as("N");
     command.flag("--gradients", options->gradients,
                  "Write the gradients of the next-token loss instead of the numbers; with .safetensors all of them");
-    command.option("--recording", options->recording, "Take the stage from what attnscope.py recorded, named ATTENTION/STAGE")
-        .shown_as("PATH");
     command.option("--out", options->out, "File to write, ending in .csv, .npy or .safetensors")
         .shown_as("FILE")
         .required()

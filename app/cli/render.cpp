@@ -83,6 +83,8 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
     std::string what = fmt::format("{}: {} x {} pixels, ", options.out.string(), size[0], size[1]);
     if (snapshot.trained_step) what += fmt::format("model of step {}", *snapshot.trained_step);
     else if (const auto& model = snapshot.state->setup->model) what += "model " + escaped(model->name(), 0);
+    else if (const RecordedNumbers* recorded = recorded_in(*snapshot.state))
+        what += fmt::format("step {} of {}", recorded->step, escaped(recorded->recording->name(), 0));
     else what += preset.empty() ? "own model" : "example " + preset;
     what += fmt::format(", {} tokens, ", snapshot.trace->tokens.length);
     switch (view.view) {

@@ -125,6 +125,8 @@ void RunSaver::try_saving(TrainingRun& run, const RunFolder& past) {
     try {
         RunFolder folder;
         folder.checkpoint = take_checkpoint(run);
+        folder.checkpoint.name = past.checkpoint.name;
+        folder.checkpoint.course = past.checkpoint.course;
         folder.losses = past.losses;
         folder.validations = past.validations;
         folder.heads = past.heads;

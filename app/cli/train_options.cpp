@@ -111,6 +111,7 @@ RunFolder past_of(const std::filesystem::path& checkpoint) {
 WantedRun begun(const TrainOptions& options, const std::string& config) {
     const RunSettings settings = new_settings(options, config);
     WantedRun wanted{std::make_unique<TrainingRun>(settings), {}};
+    wanted.past.checkpoint.course.begun = wanted.run->settings();
     require_followed(default_run(settings.task.kind), settings, wanted.run->settings());
     return wanted;
 }
@@ -127,6 +128,11 @@ WantedRun resumed(const TrainOptions& options, const std::string& config) {
     wanted.past = past_of(file);
     wanted.run = resume_run(checkpoint, History::kDefaultBudget, wanted.past.moments);
     wanted.run->apply(settings);
+    Checkpoint& past = wanted.past.checkpoint;
+    past.name = checkpoint.name;
+    past.course = checkpoint.course;
+    if (!same_but_for_end(checkpoint.settings, wanted.run->settings()))
+        past.course.changes.push_back({checkpoint.steps, wanted.run->settings()});
     require_followed(checkpoint.settings, settings, wanted.run->settings());
     return wanted;
 }

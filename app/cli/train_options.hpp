@@ -35,7 +35,7 @@ void add_train_options(CliCommand command, TrainOptions& options);
 /// A run before its next step, with its curves so far.
 struct WantedRun {
     std::unique_ptr<TrainingRun> run;
-    RunFolder past;  ///< of a resumed run; only its curves are used
+    RunFolder past;  ///< of a resumed run; only its curves, name and course are used
 };
 
 /// Throws Error for contradictory options and for a run that would learn nothing, ConfigError for invalid settings, FileError for invalid

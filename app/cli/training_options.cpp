@@ -8,6 +8,7 @@
 #include "app/cli/number_checks.hpp"
 #include "app/session/document/named_runs.hpp"
 #include "app/session/document/prepare.hpp"
+#include "app/session/document/recording_document.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "app/session/values/gradients.hpp"
@@ -41,7 +42,9 @@ void add_training_options(CliCommand command, TrainingOptions& options) {
         .needs(task);
     command.option("--seed", options.seed, "Seed of the training run").shown_as("N").check(check_whole_number).needs(task);
     command.option("--run", options.run, "Use this training run: its folder, or a checkpoint").shown_as("DIR").excludes(task);
-    command.option("--step", options.step, "The training step whose model is used, or the nearest one kept; the newest by default")
+    command
+        .option("--step", options.step,
+                "The training step whose model is used, or the nearest one kept, or the recorded step; the newest by default")
         .shown_as("N")
         .between(0, 1000000000);
 }
@@ -65,9 +68,18 @@ void open_runs_of_document(Session& session, const DocumentOptions& options) {
     if (!session.message().empty()) throw Error(session.message());
 }
 
+namespace {
+
+void show_step(Session& session, std::optional<std::int64_t> step) {
+    if (step) session.apply({command::OpenDocument{document_of_recording(session.document().recorded->recording, step)}, ""});
+}
+
+}  // namespace
+
 void prepare_training(Session& session, const TrainingOptions& options, const DocumentOptions& document) {
     if (!options.given()) {
-        if (options.step) throw Error("--step needs a training run: --task or --run");
+        if (!document.recording.empty()) return show_step(session, options.step);
+        if (options.step) throw Error("--step needs a training run, --task or --run, or a --recording");
         return open_runs_of_document(session, document);
     }
     if (document.gives_model()) throw Error("--task and --run have their own model: --preset, --document, --model and --bug do not apply");
@@ -95,7 +107,7 @@ using Check = std::function<void(const Setup&, double room_mib)>;
 ComputedState compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients, const Check& check) {
     const double mib = memory_budget_mib(document);
     Document shown = make_document(document);
-    if (check && !training.given()) check(shown, mib);
+    if (check && !training.given() && !shown.recorded) check(shown, mib);
     Session session(
         std::move(shown), [] {}, mib);
     prepare_training(session, training, document);

@@ -84,7 +84,9 @@ WindowStart with_model(WindowStart start) {
 
 void add_window_options(CliCommand program, WindowStart& start) {
     add_document_options(program, start.document, "");
-    program.option("FILE", start.file, "Model (a folder or a GGUF file), document, lesson, training run, checkpoint or text to open")
+    program
+        .option("FILE", start.file,
+                "Model (a folder or a GGUF file), document, lesson, training run, checkpoint, recording or text to open")
         .shown_as("");
     program.option("--shader-dir", start.shader_folder, "Read the shaders from this folder and reload them when they change")
         .shown_as("FOLDER")

@@ -7,11 +7,13 @@
 #include <optional>
 #include <utility>
 
+#include "app/session/document/document_error.hpp"
 #include "app/session/document/held_models.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/named_runs.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/document/recording_document.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/training/trained_document.hpp"
@@ -23,10 +25,17 @@ namespace attn::app {
 Document ready_to_open(Document document) {
     if (document.texts.empty()) document.texts.emplace_back();
     mark_runs_missing(document);
-    return document.trained || document.shipped != nullptr ? document : untrained(std::move(document));
+    return document.trained || document.shipped != nullptr || document.recorded ? document : untrained(std::move(document));
+}
+
+void Session::Impl::expect_model() const {
+    if (document().recorded)
+        throw DocumentError(fmt::format("{}: to change texts, masks or numbers, open a model or an example", kRecordingDoesNotRun),
+                            Field::None);
 }
 
 void Session::Impl::carry_out(const command::SetTexts& set, const std::string& merge) {
+    expect_model();
     // The new texts may equal the old ones including generated text; then nothing has changed.
     const auto are_those_of = [&set](const Document& d) { return set.texts == whole_texts(d) && set.source_texts == d.source_texts; };
     if (are_those_of(document())) return;
@@ -52,6 +61,7 @@ void Session::Impl::carry_out(const command::SetTexts& set, const std::string& m
 }
 
 void Session::Impl::carry_out(const command::SetTokenizer& set, const std::string& merge) {
+    expect_model();
     if (document().model != nullptr) throw Error("a published model has its own tokenizer");
     if (set.kind == document().tokenizer) return;
     // The symbols of the old kind cannot serve as vocabulary texts for the new one.
@@ -63,6 +73,7 @@ void Session::Impl::carry_out(const command::SetTokenizer& set, const std::strin
 }
 
 void Session::Impl::carry_out(const command::SetConfig& set, const std::string& merge) {
+    expect_model();
     if (document().model != nullptr) throw Error("the settings of a published model cannot be changed: choose an example for that");
     if (set.config == document().config) return;
     Document next = untrained(document());
@@ -71,6 +82,7 @@ void Session::Impl::carry_out(const command::SetConfig& set, const std::string& 
 }
 
 void Session::Impl::carry_out(const command::SetForward& set, const std::string& merge) {
+    expect_model();
     Document next = document();
     next.forward = set.forward;
     change(std::move(next), merge);
@@ -187,7 +199,15 @@ void Session::Impl::carry_out(const command::ShowMoment& show, const std::string
     change(document_of_run(document(), run(), step, probe), merge);
 }
 
-void Session::Impl::carry_out(const command::ShowUntrained&, const std::string& merge) { change(untrained(document()), merge); }
+void Session::Impl::carry_out(const command::ShowRecorded& show, const std::string& merge) {
+    if (!document().recorded) throw Error("there is no recording");
+    replace(document_of_recording(document().recorded->recording, show.step, show.group), merge);
+}
+
+void Session::Impl::carry_out(const command::ShowUntrained&, const std::string& merge) {
+    expect_model();
+    change(untrained(document()), merge);
+}
 
 void Session::Impl::carry_out(const command::Undo&, const std::string&) { travel(Way::Undo); }
 void Session::Impl::carry_out(const command::Redo&, const std::string&) { travel(Way::Redo); }
@@ -321,13 +341,14 @@ void Session::Impl::changed(const Document& before) {
     files.look_at(history.subject());
     files.forget_subjects_except(history.subjects());
     const bool other_setup = static_cast<const Setup&>(document()) != static_cast<const Setup&>(before);
+    const bool other_source = document().trained != before.trained || document().recorded != before.recorded;
     // Text in progress continues from the old document, and the last generation's problem may no longer apply.
     if (!writing.taking) writing.problem.clear();
-    if (!writing.taking && (other_setup || document().writing != before.writing || document().trained != before.trained)) stop_writing();
+    if (!writing.taking && (other_setup || document().writing != before.writing || other_source)) stop_writing();
     if (document().run != before.run) trainer.send(command::SetRun{document().run});
     if (document().trained && document().trained->run != run().run && is_kept(document().trained->run))
         trainer.send(command::ChooseRun{document().trained->run});
-    if (document().trained != before.trained || other_setup) show();
+    if (other_source || other_setup) show();
     if (document().pins != before.pins) derive_states();
 }
 

@@ -57,14 +57,18 @@ ThingsToSave Session::Impl::document_to_save(const command::SaveDocument& save) 
     ThingsToSave things;
     things.document = DocumentToSave{path, history.current(), save.look, {}, nullptr};
     things.replace = save.replace;
+    const auto is_of_other_run = [&](const std::filesystem::path& folder, std::uint64_t number) {
+        const auto is_it = [&](const KeptRun& other) { return other.run != number && folder_of(other) == folder; };
+        return is_it(run_of(run().run).value_or(KeptRun{})) || std::any_of(run().kept.begin(), run().kept.end(), is_it);
+    };
     for (const auto& [number, steps] : named_runs(shown_document)) {
         const std::optional<KeptRun> kept_run = run_of(number);
         if (!kept_run) continue;
         const bool is_shown = shown_document.trained && shown_document.trained->run == number;
         const bool inside = is_shown && !run_folder_of(path).empty();
-        const std::filesystem::path own = folder_of(*kept_run), folder = inside        ? path.parent_path()
-                                                                         : own.empty() ? folder_beside(path, number, is_shown)
-                                                                                       : own;
+        const std::filesystem::path own = folder_of(*kept_run);
+        std::filesystem::path folder = inside ? path.parent_path() : own.empty() ? folder_beside(path, number, is_shown) : own;
+        if (!inside && own.empty() && is_of_other_run(folder, number)) folder = folder_beside(path, number, false);
         if (kept_run->unsaved() || own != folder || kept_run->phase == TrainingPhase::Running) {
             things.runs.push_back(run_to_save(*kept_run, folder));
             things.runs.back().named_here = !inside && own.empty();

@@ -362,11 +362,14 @@ std::string question_html(const LessonQuestion& question, std::size_t number) {
                              number);
 }
 
-/// A run that cannot start leaves the one before it current, and then nothing would ever change again. Throws Error with the reason.
+/// A run that cannot start leaves the one before it current, and one that would learn nothing on its way to this step stays paused: then
+/// nothing would ever change again. Throws Error with the reason.
 void expect_started(Session& session, const RunStatus& before) {
     const auto is_refused = [&](const RunStatus& now) { return now.notices != before.notices && now.refused; };
+    const auto is_idle = [](const RunStatus& now) { return now.phase == TrainingPhase::Paused && !now.message.empty(); };
     const auto is_stuck = [&](const RunStatus& now) {
-        return now.run == before.run && now.serial != before.serial && (now.phase == TrainingPhase::Failed || is_refused(now));
+        return now.run == before.run && now.serial != before.serial &&
+               (now.phase == TrainingPhase::Failed || is_refused(now) || is_idle(now));
     };
     if (!is_stuck(*session.training().status)) return;
     // The run before may have failed, or have refused these settings; that of the step may still be about to start.
@@ -375,7 +378,7 @@ void expect_started(Session& session, const RunStatus& before) {
     if (is_stuck(now)) throw Error(is_refused(now) ? now.notice : now.message);
 }
 
-/// Brings the session to the step. Throws Cancelled, and Error if its run cannot start.
+/// Brings the session to the step. Throws Cancelled, and Error if its run cannot start or go on.
 void bring_to(Session& session, const LessonStep& step, const WriteWatch& watch) {
     constexpr auto kPause = std::chrono::milliseconds(5);
     LessonGoal goal(step);
@@ -392,6 +395,7 @@ void bring_to(Session& session, const LessonStep& step, const WriteWatch& watch)
         session.update();
     }
     session.wait_for_training();
+    expect_started(session, *before);
 }
 
 std::string step_html(Session& session, const LessonStep& step, std::size_t number, const WriteWatch& watch) {

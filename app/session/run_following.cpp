@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "app/session/document/named_runs.hpp"
+#include "app/session/document/recording_document.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/training/trained_document.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 
@@ -21,7 +23,11 @@ void Session::Impl::adopt_new_run() {
         if (std::all_of(orders.begin(), orders.end(), is_opened)) finish_opening();
         return;
     }
-    if (run().run == adopted) return;
+    // A run that is opened again is shown, even if it is the current one and the document has turned to something else.
+    const OpenedRun* opened = outcome_of(opening);
+    const bool again = opened != nullptr && opened->run != 0 && opened->run == run().run;
+    if (opened != nullptr) opening = 0;
+    if (run().run == adopted && !again) return;
     adopted = run().run;
     const bool is_new = adopted > std::exchange(newest_adopted, std::max(newest_adopted, adopted)) && !run().from_file;
     // The document already belongs to this run, which was made current again.
@@ -46,6 +52,24 @@ void Session::Impl::adopt_run_of_document(bool reopened) {
         files.tell(fmt::format("The run has a different model: {} stayed with the previous one. Undo goes back to it.",
                                edits == 1 ? "the edit" : fmt::format("{} edits", edits)),
                    false);
+}
+
+void Session::Impl::follow_recording() {
+    const std::optional<RecordedNumbers>& shown_numbers = document().recorded;
+    recordings.watch(shown_numbers ? shown_numbers->recording : nullptr);
+    const std::shared_ptr<const OpenedRecording> grown = recordings.take();
+    if (grown == nullptr || !shown_numbers) return;
+    const bool follows = shown_numbers->step == shown_numbers->recording->steps().back();
+    const bool restarted = grown->recording().run != shown_numbers->recording->recording().run;
+    try {
+        if (follows || restarted) return replace(document_of_recording(grown, {}, shown_numbers->group), "recorded step");
+    } catch (const Error&) {
+        return;  // its newest step cannot be drawn; the last one stays
+    }
+    Document next = document();
+    next.recorded->recording = grown;
+    next.recorded_steps = grown->steps().size();
+    replace(std::move(next), "recorded step");
 }
 
 void Session::Impl::follow() {

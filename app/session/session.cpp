@@ -11,7 +11,7 @@ namespace attn::app {
 
 Session::Impl::Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine, double memory_mib)
     : history(ready_to_open(std::move(document))), trainer(std::move(engine), wake), files(wake), scheduler(computation, wake, memory_mib),
-      writer(std::move(computation.write), wake, memory_mib) {
+      writer(std::move(computation.write), wake, memory_mib), recordings(wake) {
     files.set_document({}, history.current());
 }
 
@@ -52,6 +52,7 @@ void Session::update() {
     if (opened.kept) impl_->take_up(*opened.kept);
     impl_->tell_notice_of_run();
     impl_->adopt_new_run();
+    impl_->follow_recording();
     impl_->take_written();
     impl_->refresh();
     impl_->begin_writing();

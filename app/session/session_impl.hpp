@@ -11,6 +11,7 @@
 #include "app/session/facets/scheduler.hpp"
 #include "app/session/files/autosave_folder.hpp"
 #include "app/session/files/file_desk.hpp"
+#include "app/session/files/recording_watch.hpp"
 #include "app/session/history.hpp"
 #include "app/session/session.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
@@ -43,6 +44,11 @@ struct Session::Impl {
 
     // One overload per command; a command without one does not compile. `merge` as in Command. They throw Error, or DocumentError for an
     // invalid document.
+    void carry_out(const command::ShowRecorded& show, const std::string& merge);
+    /// Shows the newest step of a recording that goes on, if the newest known one was shown.
+    void follow_recording();
+    /// Throws DocumentError if a recording is shown.
+    void expect_model() const;
     void carry_out(const command::SetTexts& set, const std::string& merge);
     void carry_out(const command::SetTokenizer& set, const std::string& merge);
     void carry_out(const command::SetConfig& set, const std::string& merge);
@@ -211,6 +217,7 @@ struct Session::Impl {
     std::string message;
     TrainingReport training{std::make_shared<const RunStatus>(), {}};
     std::uint64_t adopted = 0;               ///< the last run that the document adopted
+    std::uint64_t opening = 0;               ///< the last order to open a run without a document; 0: it is carried out
     std::uint64_t newest_adopted = 0;        ///< the run with the highest number of those
     std::uint64_t notices = 0;               ///< training notices shown so far
     Probe probe;                             ///< of the adopted run
@@ -239,6 +246,7 @@ struct Session::Impl {
     FileDesk files;  // saves what the trainer hands over
     Scheduler scheduler;
     Writer writer;
+    RecordingWatch recordings;
 };
 
 }  // namespace attn::app

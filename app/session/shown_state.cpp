@@ -115,6 +115,7 @@ void Session::Impl::carry_out(const command::OpenDump& open, const std::string&)
 }
 
 std::optional<Source> Session::Impl::source_of_document() {
+    if (document().recorded) return *document().recorded;
     if (!document().trained) return Drawn{};
     const TrainedModel& trained = *document().trained;
     if (is_missing(trained.run)) return MomentOfRun{trained.run, trained.step.value_or(0), nullptr};
@@ -269,7 +270,7 @@ void Session::Impl::derive_states() {
     const auto find = [this](std::optional<State> state) { return state ? table.find(std::move(*state)) : nullptr; };
     States next;
     next.shown = shown->state;
-    if (next.shown != nullptr) {
+    if (next.shown != nullptr && recorded_in(*next.shown) == nullptr) {
         next.unedited = find(without_edits(*next.shown));
         next.unmasked = find(without_masks(*next.shown));
         next.correct = find(without_mistake(*next.shown));

@@ -12,7 +12,7 @@ void Session::Impl::carry_out(const TrainerCommand& what, const std::string&) { 
 
 void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::string&) {
     files.end_notices(NoticeOf::File);
-    trainer.open(open.path);
+    opening = trainer.open(open.path);
 }
 
 void Session::Impl::carry_out(const command::SetHistoryBudget& set, const std::string&) {

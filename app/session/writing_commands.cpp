@@ -63,6 +63,7 @@ Document Session::Impl::ready_to_write(std::int64_t sequence) const {
 }
 
 void Session::Impl::carry_out(const command::WriteOn& write, const std::string& merge) {
+    expect_model();
     stop_writing();
     writing.problem.clear();
     writing.step = merge.empty() ? fmt::format("writing {}", ++writing.number) : merge;
@@ -82,6 +83,7 @@ void Session::Impl::carry_out(const command::StopWriting&, const std::string&) {
 }
 
 void Session::Impl::carry_out(const command::WriteToken& write, const std::string& merge) {
+    expect_model();
     stop_writing();
     Document next = ready_to_write(write.sequence);
     const std::int64_t place = put_token(next.writing, {write.id, next.writing.shown, write.predicted, write.chance});

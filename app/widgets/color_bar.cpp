@@ -274,10 +274,12 @@ bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, con
 }
 
 bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown,
-                std::span<const MenuSwitch> switches, bool capped, std::string_view of) {
+                std::span<const MenuSwitch> switches, bool capped, std::string_view of, std::string_view told) {
     const ColorOptions before = options;
-    const std::string words = range_words(options, probability, shown.hi, capped, of);
-    if (!begin_menu_link(ui, id, words, {.tooltip = "Which colour means which number: automatic or fixed range, logarithmic, diverging."}))
+    const std::string words = told.empty() ? range_words(options, probability, shown.hi, capped, of) : std::string(told);
+    if (!begin_menu_link(
+            ui, id, words,
+            {.tooltip = "Which colour means which number: automatic or fixed range, logarithmic, diverging.", .words = "colour scale"}))
         return false;
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(4)));
     ImGui::Dummy(ImVec2(ui.px(kMenuContents), 1));

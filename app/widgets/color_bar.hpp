@@ -39,8 +39,9 @@ struct MenuSwitch {
     ControlNotes notes{};
 };
 
-/// A link that shows the current range and opens the menu for range, scale and colours, and further switches. True if the options changed.
+/// A link that shows the current range, or in its place what is `told` of it, and opens the menu for range, scale and colours, and further
+/// switches. True if the options changed.
 bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown,
-                std::span<const MenuSwitch> switches = {}, bool capped = false, std::string_view of = {});
+                std::span<const MenuSwitch> switches = {}, bool capped = false, std::string_view of = {}, std::string_view told = {});
 
 }  // namespace attn::app

@@ -209,6 +209,13 @@ inline bool behind_sheet() {
     const bool of_frame = (current->Flags & ImGuiWindowFlags_NoBringToFrontOnFocus) != 0;
     return of_frame && focused != nullptr && focused->WasActive && focused->RootWindow != current;
 }
+/// The top-level child window that contains the current window; the window itself for a menu or a sheet.
+inline ImGuiWindow* current_pane() {
+    ImGuiWindow* window = ImGui::GetCurrentWindow();
+    while (window->ParentWindow != nullptr && window->ParentWindow != window->RootWindow && window != window->RootWindow)
+        window = window->ParentWindow;
+    return window;
+}
 /// Draws nothing of the current window in this frame.
 inline void hide_current_window() {
     ImGuiWindow* const window = ImGui::GetCurrentWindow();

@@ -21,12 +21,13 @@ void tooltip_below(const Ui& ui, const Item& item, std::string_view text) {
     end_tooltip_of_focus();
 }
 
-/// The corner of the top-level child window that contains the current window.
-ImVec2 pane_corner() {
-    const ImGuiWindow* window = ImGui::GetCurrentWindow();
-    while (window->ParentWindow != nullptr && window->ParentWindow != window->RootWindow && window != window->RootWindow)
-        window = window->ParentWindow;
-    return window->Pos;
+/// Scrolls the window so that the last item can be seen, unless it is seen whole.
+void scroll_into_view() {
+    const float top = ImGui::GetWindowPos().y, bottom = top + ImGui::GetWindowHeight();
+    const bool whole = ImGui::GetItemRectMin().y >= top && ImGui::GetItemRectMax().y <= bottom;
+    if (whole && ImGui::IsItemVisible()) return;
+    ImGui::SetScrollHereY(0.5F);
+    if (ImGui::GetScrollMaxX() > 0) ImGui::SetScrollHereX(0.5F);
 }
 
 }  // namespace
@@ -35,18 +36,13 @@ bool join_keyboard(const Ui& ui, const char* label, const ControlNotes& notes, I
     if (ui.focus == nullptr) return false;
     const ImGuiID id = ImGui::GetItemID();
     const bool explained = !notes.tooltip.empty() || item.disabled || notes.explains_itself;
-    ui.focus->note({id, label, ImGui::GetCurrentWindow()->Name, explained, notes.keyboard && !item.disabled, in_popup(), pane_corner(),
-                    std::string(notes.words.empty() ? shown_label(label) : notes.words), item.min.y, item.max.y, notes.ticked, item.min.x,
-                    item.max.x});
+    ui.focus->note({id, label, ImGui::GetCurrentWindow()->Name, explained, notes.keyboard && !item.disabled, in_popup(),
+                    current_pane()->Pos, std::string(notes.words.empty() ? shown_label(label) : notes.words), item.min.y, item.max.y,
+                    notes.ticked, item.min.x, item.max.x});
+    if (ui.focus->reveals(id)) scroll_into_view();
     if (!ui.focus->on(id)) return false;
     item.ringed = true;
     item.focused |= !ImGui::GetIO().WantTextInput;  // while text is typed, keys belong to the text field
-    const float top = ImGui::GetWindowPos().y, bottom = top + ImGui::GetWindowHeight();
-    const bool whole = ImGui::GetItemRectMin().y >= top && ImGui::GetItemRectMax().y <= bottom;
-    if (ui.focus->arrived() && !(whole && ImGui::IsItemVisible())) {
-        ImGui::SetScrollHereY(0.5F);
-        if (ImGui::GetScrollMaxX() > 0) ImGui::SetScrollHereX(0.5F);
-    }
     return ui.focus->pressed() && !item.disabled;
 }
 

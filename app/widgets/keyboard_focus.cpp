@@ -20,20 +20,29 @@ bool comes_before(const FocusStop& a, const FocusStop& b) {
 
 void KeyboardFocus::begin_frame() {
     stops_ = std::exchange(gathered_, {});
+    revealed_ = find_sought();
     std::stable_sort(stops_.begin(), stops_.end(), comes_before);
     pressed_ = false;
     arrived_ = std::exchange(moved_, false);
     if (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1)) visible_ = false;
     const ImVec2 moved = ImGui::GetIO().MouseDelta;
     pointing_ |= moved.x != 0 || moved.y != 0;
-    if (sought_.frames == 0) return;
-    --sought_.frames;
-    const auto found =
-        std::find_if(stops_.begin(), stops_.end(), [&](const FocusStop& stop) { return stop.reachable && stop.words == sought_.words; });
-    if (found == stops_.end()) return;
-    go_to(static_cast<std::size_t>(found - stops_.begin()));
+    if (revealed_ == 0) return;
+    const auto found = std::find_if(stops_.begin(), stops_.end(), [&](const FocusStop& stop) { return stop.id == revealed_; });
+    if (found->reachable && found->words == sought_.words) go_to(static_cast<std::size_t>(found - stops_.begin()));
     pointing_ = true;  // its tooltip would cover its label
     sought_ = {};
+}
+
+/// The control that is sought, in the order in which the controls were drawn; 0 if it is not there.
+ImGuiID KeyboardFocus::find_sought() {
+    if (sought_.frames == 0 || sought_.frames-- == kSeekFrames) return 0;  // at first, these are the controls of the view before
+    const auto last = [&](const auto& is_it) {
+        const auto found = std::find_if(stops_.rbegin(), stops_.rend(), is_it);
+        return found == stops_.rend() ? 0 : found->id;
+    };
+    const ImGuiID exact = last([&](const FocusStop& stop) { return stop.words == sought_.words; });
+    return exact != 0 ? exact : last([&](const FocusStop& stop) { return stop.words.starts_with(sought_.words + " "); });
 }
 
 void KeyboardFocus::move(int direction, bool in_popup) {

@@ -50,15 +50,20 @@ public:
     /// Moves to the item of a menu that the mouse is moved over.
     void point_at(ImGuiID id);
     void hide() { visible_ = false; }
-    /// Moves to the control that is found by these words, once it is drawn.
+    /// Moves to the control that is found by these words, once it is drawn: to the last one, which lies over others. One that Tab does not
+    /// stop at, or one of several alternatives that begin with them, is only scrolled to.
     void seek(std::string words) { sought_ = {std::move(words), kSeekFrames}; }
     bool visible() const { return visible_; }
-    /// Whether the mouse has rested since the focus moved. Then only the focused control has a tooltip.
+    /// Whether the mouse has been moved since the start and since the focus moved. Otherwise what it rests on has no tooltip.
+    bool points() const { return pointing_; }
+    /// Whether it has not, and the focused control has one instead.
     bool speaks() const { return visible_ && !pointing_; }
     bool on(ImGuiID id) const { return visible_ && id == id_; }
     /// Makes the focused control press itself when it is drawn in this frame.
     void press() { pressed_ = true; }
     bool pressed() const { return pressed_; }
+    /// Whether the control has to scroll into view.
+    bool reveals(ImGuiID id) const { return id == revealed_ || (on(id) && arrived_); }
     /// True in the frame after the focus has moved: the control should scroll into view or start editing.
     bool arrived() const { return arrived_; }
     /// Whether a field that the focus has arrived at should take the keyboard: true once. Asked again while the field has it, ImGui would
@@ -73,9 +78,10 @@ private:
     };
     void go_to(std::size_t place);
     bool move_to_typed(std::size_t after);
+    ImGuiID find_sought();
 
     std::vector<FocusStop> stops_, gathered_;
-    ImGuiID id_ = 0;
+    ImGuiID id_ = 0, revealed_ = 0;
     std::size_t place_ = 0;
     std::optional<Focused> before_menu_;
     std::string typed_;  ///< letters of a menu's item

@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kMenuWidth = 480, kItemPadding = 10;
+constexpr float kMenuWidth = 480, kItemPadding = 10, kItemCheck = 18, kMenuPadding = 6;
 
 /// Opens a popup below the item when it is pressed. True while it is open; the popup has then been begun.
 bool begin_popup_under(const Ui& ui, const Item& item) {
@@ -20,8 +20,10 @@ bool begin_popup_under(const Ui& ui, const Item& item) {
     ImGui::SetNextWindowPos(ImVec2(at_right ? item.max.x : item.min.x, item.max.y + ui.px(4)), ImGuiCond_Always,
                             ImVec2(at_right ? 1.0f : 0.0f, 0));
     const float room = std::max(ui.px(160), display.y - item.max.y - ui.px(24));
-    ImGui::SetNextWindowSizeConstraints(ImVec2(item.width(), 0), ImVec2(ui.px(kMenuWidth) + item.width(), room));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(ui.px(6), ui.px(6)));
+    // As wide as its widest item, beside a scroll bar.
+    const float widest = ui.px(kMenuWidth + 2 * kItemPadding + kItemCheck + 2 * kMenuPadding) + ImGui::GetStyle().ScrollbarSize;
+    ImGui::SetNextWindowSizeConstraints(ImVec2(item.width(), 0), ImVec2(std::max(widest, ui.px(kMenuWidth) + item.width()), room));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(ui.px(kMenuPadding), ui.px(kMenuPadding)));
     ImGui::PushStyleVar(ImGuiStyleVar_PopupRounding, ui.px(8));
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, ui.px(1)));
     ImGui::PushStyleColor(ImGuiCol_PopupBg, ui.colors().raised);
@@ -120,7 +122,7 @@ void end_menu_button() {
 bool menu_item(const Ui& ui, std::string_view name, bool checked, std::string_view detail, std::string_view shortcut, bool keep_open) {
     const Palette& c = ui.colors();
     ImFont* font = ui.fonts().label;
-    const float pad = ui.px(kItemPadding), check = ui.px(18);
+    const float pad = ui.px(kItemPadding), check = ui.px(kItemCheck);
     const float key = shortcut.empty() ? 0 : text_width(ui.fonts().mono_small, shortcut) + ui.px(24);
     const float wanted =
         std::max(text_width(font, name) + key, std::min(text_width(ui.fonts().caption, detail), ui.px(kMenuWidth))) + 2 * pad + check;

@@ -149,6 +149,22 @@ void push_tooltip_style(const Ui& ui) {
     ImGui::PushStyleColor(ImGuiCol_Border, ui.colors().line);
 }
 
+/// Places the next tooltip, with a text of this width, where it hides nothing of what its item, the last one, belongs to: beside a narrow
+/// pane or a menu; in a wide one below the item or, at the foot of the window, above it.
+void place_tooltip(const Ui& ui, float width) {
+    constexpr float kAway = 6, kNarrow = 0.4F, kFoot = 0.75F;
+    const ImVec2 display = ImGui::GetIO().DisplaySize, min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+    const ImGuiWindow* const pane = current_pane();
+    const float left = pane->Pos.x - ui.px(kAway), right = pane->Pos.x + pane->Size.x + ui.px(kAway), whole = width + ui.px(28);
+    const bool low = max.y > kFoot * display.y;
+    if (pane->Size.x < kNarrow * display.x && right + whole <= display.x)
+        return ImGui::SetNextWindowPos(ImVec2(right, low ? max.y : min.y), ImGuiCond_Always, ImVec2(0, low ? 1 : 0));
+    if (pane->Size.x < kNarrow * display.x && left >= whole)
+        return ImGui::SetNextWindowPos(ImVec2(left, low ? max.y : min.y), ImGuiCond_Always, ImVec2(1, low ? 1 : 0));
+    const float x = std::max(0.0f, std::min(min.x, display.x - whole));
+    ImGui::SetNextWindowPos(ImVec2(x, low ? min.y - ui.px(kAway) : max.y + ui.px(kAway)), ImGuiCond_Always, ImVec2(0, low ? 1 : 0));
+}
+
 void pop_tooltip_style() {
     ImGui::PopStyleColor(2);
     ImGui::PopStyleVar(2);
@@ -157,7 +173,7 @@ void pop_tooltip_style() {
 }  // namespace
 
 void begin_tooltip(const Ui& ui) {
-    const bool unwanted = behind_sheet() || (ui.focus != nullptr && ui.focus->speaks());
+    const bool unwanted = behind_sheet() || (ui.focus != nullptr && !ui.focus->points());
     push_tooltip_style(ui);
     ImGui::BeginTooltip();
     if (unwanted) hide_current_window();
@@ -208,8 +224,9 @@ void tooltip_for_last(const Ui& ui, std::string_view text) {
     if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
     // A user who has clicked knows the control and wants to see what the click did.
     if (hovered_seconds() < kTooltipDelay || behind_sheet() || clicked_while_hovered()) return;
-    begin_tooltip(ui);
     const float width = std::min(text_width(ui.fonts().label, text), ui.px(kTooltipWidth));
+    place_tooltip(ui, width);
+    begin_tooltip(ui);
     paragraph(ui, ui.fonts().label, ui.colors().text, text, (width + 1) / ui.theme.scale);
     end_tooltip();
 }

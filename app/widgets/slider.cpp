@@ -130,7 +130,9 @@ Edited slider(const Ui& ui, const char* label, double& value, const SliderOption
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     int& typing = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("typing"));
 
-    const ControlNotes quiet{.tooltip = options.notes.tooltip, .disabled = options.notes.disabled, .words = shown_label(label)};
+    const ControlNotes quiet{.tooltip = options.notes.tooltip,
+                             .disabled = options.notes.disabled,
+                             .words = options.notes.words.empty() ? shown_label(label) : options.notes.words};
     // Only the track is reachable with Tab.
     const ControlNotes unreached{.tooltip = quiet.tooltip, .disabled = quiet.disabled, .keyboard = false};
     const Item row = typing == kNot ? begin_item(ui, "row", ImVec2(width, ui.px(kLabelHeight)), unreached) : Item{};

@@ -54,6 +54,7 @@ int on_text_input(ImGuiInputTextCallbackData* data) {
     if (edit.place_caret) {
         data->ClearSelection();
         data->CursorPos = edit.returns_to ? std::min(*edit.returns_to, data->BufTextLen) : edit.fits ? data->BufTextLen : 0;
+        if (std::exchange(edit.select_all, false)) data->SelectAll();
         edit.returns_to.reset();
         edit.place_caret = false;
     }
@@ -76,6 +77,7 @@ void begin_text_edit(TextEdit& edit, std::string text) {
     edit.editing = true;
     edit.focus = true;
     edit.place_caret = true;
+    edit.select_all = false;
     edit.returns_to.reset();
     edit.change.reset();
     edit.list = {};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -108,7 +109,11 @@ void dashed_rect(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, Color c
     }
 }
 
-std::string id_text(const Token& token) { return token.place > 0 ? "new " + std::to_string(token.place) : std::to_string(token.id); }
+/// Pad tokens have the id of some word, which is not meant.
+std::string id_text(const Token& token) {
+    if (token.padding) return "";
+    return token.place > 0 ? "new " + std::to_string(token.place) : std::to_string(token.id);
+}
 
 namespace {
 
@@ -193,18 +198,24 @@ std::string chip_tooltip(const Token& token, int index, const ChipOptions& optio
     return text + "\n" + options.tooltip;
 }
 
-/// Scrolls horizontally with the wheel; keeps a newly selected chip in view.
+/// Scrolls horizontally with the wheel; keeps the selected chip in view when it, the text or the row's width has changed.
 float scroll_offset(const Ui& ui, const Layout& layout, float width, const ChipOptions& options) {
     ImGuiStorage& storage = *ImGui::GetStateStorage();
     float offset = storage.GetFloat(ImGui::GetID("scroll"), 0.0f);
-    const int seen = storage.GetInt(ImGui::GetID("seen"), -1), chosen = options.marks.query;
-    if (chosen != seen && chosen >= 0 && chosen < static_cast<int>(layout.at.size())) {
+    const int chosen = options.marks.query;
+    const auto changes = [&](const char* name, float now) {
+        float& before = *storage.GetFloatRef(ImGui::GetID(name), -1);
+        return std::exchange(before, now) != now;
+    };
+    const bool moved = changes("seen", static_cast<float>(chosen)), fits_anew = changes("width", width),
+               typed = changes("text", layout.width);
+    if ((moved || fits_anew || typed) && chosen >= 0 && chosen < static_cast<int>(layout.at.size())) {
         const auto i = static_cast<std::size_t>(chosen);
-        const float begin = layout.at[i].x - ui.px(24), end = layout.at[i].x + layout.widths[i] + ui.px(24) - width;
-        // If the chip is wider than the row, show its beginning.
+        // With a part of its neighbours, as far as there is room. If the chip is wider than the row, show its beginning.
+        const float beside = std::clamp((width - layout.widths[i]) / 2, 0.0f, ui.px(24));
+        const float begin = layout.at[i].x - beside, end = layout.at[i].x + layout.widths[i] + beside - width;
         offset = std::clamp(offset, std::min(begin, end), begin);
     }
-    storage.SetInt(ImGui::GetID("seen"), chosen);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + layout.height))) {
         offset -= (ImGui::GetIO().MouseWheel + ImGui::GetIO().MouseWheelH) * ui.px(60);
@@ -214,18 +225,12 @@ float scroll_offset(const Ui& ui, const Layout& layout, float width, const ChipO
     return offset;
 }
 
-/// How many chips lie entirely beyond the ends of the row.
-struct Hidden {
-    std::size_t before = 0, after = 0;
-};
-
-Hidden hidden_chips(const Layout& layout, float offset, float width) {
-    Hidden hidden;
+/// Counts the chips beyond the ends of the row, those that are cut by them included.
+void count_hidden(const Layout& layout, float offset, float width, ChipResult& result) {
     for (std::size_t i = 0; i < layout.at.size(); ++i) {
-        if (layout.at[i].x + layout.widths[i] <= offset + 1) ++hidden.before;
-        if (layout.at[i].x >= offset + width - 1) ++hidden.after;
+        if (layout.at[i].x < offset - 1) ++result.before;
+        else if (layout.at[i].x + layout.widths[i] > offset + width + 1) ++result.after;
     }
-    return hidden;
 }
 
 /// Counts the chips beyond an end of the row, in the key's colour if the key is among them; a click turns one page.
@@ -263,7 +268,7 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
     ChipResult result;
     const Layout layout = lay_out(ui, tokens, width, options);
     const ImVec2 given = ImGui::GetCursorScreenPos();
-    const bool scrolls = !options.wrap && layout.width > width && width > 4 * ui.px(kCount);
+    const bool scrolls = !options.wrap && layout.width > width && width > 2 * ui.px(kCount) + ui.px(kMinWidth);
     ImVec2 at = given;
     if (scrolls) {
         at.x += ui.px(kCount);
@@ -297,12 +302,12 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
     if (!options.wrap) draw_scroll_shades(ui, at, width, layout.height, offset, layout.width - width - offset);
     ImGui::PopClipRect();
     if (scrolls) {
-        const Hidden hidden = hidden_chips(layout, offset, width);
+        count_hidden(layout, offset, width, result);
         const int key = options.marks.key;
-        draw_hidden_count(ui, "before", given, layout.height, hidden.before, key >= 0 && key < static_cast<int>(hidden.before), -1,
+        draw_hidden_count(ui, "before", given, layout.height, result.before, key >= 0 && key < static_cast<int>(result.before), -1,
                           width - ui.px(60));
-        draw_hidden_count(ui, "after", ImVec2(end.x + ui.px(6), given.y), layout.height, hidden.after,
-                          key >= static_cast<int>(tokens.size() - hidden.after), +1, width - ui.px(60));
+        draw_hidden_count(ui, "after", ImVec2(end.x + ui.px(6), given.y), layout.height, result.after,
+                          key >= static_cast<int>(tokens.size() - result.after), +1, width - ui.px(60));
     }
     ImGui::SetCursorScreenPos(given);
     ImGui::Dummy(ImVec2(result.width, layout.height));

@@ -29,8 +29,9 @@ struct ChipOptions {
 
 struct ChipResult {
     int hovered = -1, clicked = -1, right_clicked = -1;
-    bool background_clicked = false;  ///< clicked beside the chips, which starts editing the text
-    float width = 0;                  ///< width of the chips in pixels, for placing what follows
+    bool background_clicked = false;    ///< clicked beside the chips, which starts editing the text
+    float width = 0;                    ///< width of the chips in pixels, for placing what follows
+    std::size_t before = 0, after = 0;  ///< how many are not seen whole at the ends of a row that scrolls
 };
 
 /// A text that may contain incomplete characters, whose bytes are shown in hexadecimal, apart from the characters: "h C3". All spaces are
@@ -74,6 +75,7 @@ struct TextEdit {
     bool editing = false;
     bool focus = false;        ///< take the focus in the next frame
     bool place_caret = false;  ///< once the field has the focus: at the end, or at the beginning of a text longer than the field
+    bool select_all = false;   ///< with the caret: what is typed first replaces the text
     bool fits = true;          ///< the text is no longer than the field
     std::string text;          ///< the current text
     std::string original;      ///< restored by Escape

@@ -31,8 +31,11 @@ import operator
 import os
 import queue
 import re
+import shutil
+import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 import time
 import warnings
@@ -3792,7 +3795,55 @@ def save(path, tokens=None, name="attention", **arrays):
     batch, the fourth stands before the heads, the fifth (windows) belongs to the batch. Everything else is kept as it is. A path that
     ends in .safetensors becomes a single file."""
     single = os.fspath(path).endswith(".safetensors")
-    tensors, stages = [], []
+    tensors = _tensors_of(arrays, name)
+    if single:
+        write_safetensors(os.fspath(path), tensors, _metadata_of(tokens, 0))
+        return
+    run = Run(path, (), tokens, 1, None, None, None, False, False, None, 0)
+    run.claim()
+    metadata = {"format": FORMAT, "step": "0", "complete": "yes", "run": str(run.run), "rank": str(run.rank)}
+    write_safetensors(os.path.join(run.path, f"run{run.run}-step00000000-rank{run.rank}.safetensors"), tensors, metadata)
+    run.finished = True
+    run.write_recording()
+
+
+class _Window:
+    """The window that `show` has opened, and the folder that it follows."""
+    folder, steps, process = None, 0, None
+
+
+def show(tokens=None, name="attention", **arrays):
+    """Shows arrays in a window: attnscope.show(q=q, k=k, scores=s, weights=w, tokens=words).
+
+    Takes what `save` takes. The first call opens the window; each later one is a further step in it, and opens it again if it was
+    closed. The program is `attnscope` on the PATH, or what the environment variable ATTNSCOPE says. Returns the folder with the steps."""
+    if _Window.folder is None or not os.path.isdir(_Window.folder):
+        _Window.folder, _Window.steps = tempfile.mkdtemp(prefix="attnscope-"), 0
+    file = os.path.join(_Window.folder, f"run1-step{_Window.steps:08}-rank0.safetensors")
+    write_safetensors(file, _tensors_of(arrays, name), {**_metadata_of(tokens, _Window.steps), "run": "1", "rank": "0"})
+    _Window.steps += 1
+    if _Window.process is None or _Window.process.poll() is not None:
+        program = os.environ.get("ATTNSCOPE") or shutil.which("attnscope")
+        if not program:
+            raise FileNotFoundError("there is no program attnscope on the PATH; set ATTNSCOPE to it, or open " + _Window.folder + " with it")
+        _Window.process = subprocess.Popen([program, _Window.folder], stdin=subprocess.DEVNULL)
+    return _Window.folder
+
+
+def _metadata_of(tokens, step):
+    """Of a file that stands for itself."""
+    words, source = split_tokens(tokens)
+    metadata = {"format": FORMAT, "step": str(step), "complete": "yes"}
+    if words is not None:
+        metadata["tokens"] = json.dumps(words, ensure_ascii=False)
+    if source is not None:
+        metadata["source_tokens"] = json.dumps(source, ensure_ascii=False)
+    return metadata
+
+
+def _tensors_of(arrays, name):
+    """Arrays by the names of their stages, with canonical axes."""
+    tensors = []
     order = [*_AXES, *arrays]
     for stage in sorted(arrays, key=order.index):
         array, dtype = _array(arrays[stage])
@@ -3801,22 +3852,7 @@ def save(path, tokens=None, name="attention", **arrays):
         array = array if shape is None else array.reshape(shape)
         full = clean(f"{name}") + "/" + re.sub(r"[^\w.-]", "_", stage)
         tensors.append(Tensor(full, dtype, array.shape, lambda array=array: array))
-        stages.append(stage)
-    words, source = split_tokens(tokens)
-    metadata = {"format": FORMAT, "step": "0", "complete": "yes"}
-    if single:
-        if words is not None:
-            metadata["tokens"] = json.dumps(words, ensure_ascii=False)
-        if source is not None:
-            metadata["source_tokens"] = json.dumps(source, ensure_ascii=False)
-        write_safetensors(os.fspath(path), tensors, metadata)
-        return
-    run = Run(path, (), tokens, 1, None, None, None, False, False, None, 0)
-    run.claim()
-    metadata.update(run=str(run.run), rank=str(run.rank))
-    write_safetensors(os.path.join(run.path, f"run{run.run}-step00000000-rank{run.rank}.safetensors"), tensors, metadata)
-    run.finished = True
-    run.write_recording()
+    return tensors
 
 
 def _array(given):

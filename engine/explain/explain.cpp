@@ -80,6 +80,8 @@ Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index
         return multiply(cells, node, index);
     case Op::Probabilities:
         return probabilities(cells, node, index);
+    case Op::Given:
+        return given(cells, node, index);
     case Op::PassOn:
         return pass_on(cells, node, index);
     case Op::LinearByReshape:
@@ -170,7 +172,8 @@ public:
         : CellsOf(trace, rows, here, *trace.plan) {}
     /// `plan` must outlive this.
     CellsOf(const Trace<Scalar>& trace, const std::vector<ReducedMap>& rows, const CellRef& here, const Plan& plan)
-        : TraceCells(trace.config, plan, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens, here.stage),
+        : TraceCells(trace.config, plan, trace.settings, trace.parameters == nullptr ? nullptr : &trace.parameters->layout(), trace.tokens,
+                     trace.source_tokens, here.stage),
           trace_(trace), rows_(rows) {}
 
     /// Whether the number is available.
@@ -180,10 +183,6 @@ public:
     }
 
 private:
-    static const Parameters<Scalar>& parameters_of(const Trace<Scalar>& trace) {
-        if (trace.parameters == nullptr) throw Error("a trace without parameters cannot be explained");
-        return *trace.parameters;
-    }
     /// The recorded stage, perhaps with a single head.
     const RecordedStage<Scalar>* held(const StageId& id) const {
         const auto is_it = [&](const RecordedStage<Scalar>& stage) { return stage.id == id; };

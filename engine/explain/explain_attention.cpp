@@ -250,9 +250,9 @@ Provenance share(const TraceCells& cells, const PlanNode& node, const Index& ind
         if (!term.masked && !std::isnan(largest) && !(term.value <= largest)) largest = term.value;
         out.terms.push_back(std::move(term));
     }
-    for (Term& term : out.terms)
-        term.value =
-            term.masked || largest == -std::numeric_limits<double>::infinity() ? 0 : std::exp((term.value - largest) / temperature);
+    // Without any key our models give 0, and other people's code 0 ÷ 0.
+    const bool nothing = node.origin.called.empty() && largest == -std::numeric_limits<double>::infinity();
+    for (Term& term : out.terms) term.value = term.masked || nothing ? 0 : std::exp((term.value - largest) / temperature);
     const double sum = sum_of(out.terms);
     const auto exponential = [&](const std::string& place) {
         const std::string shifted = name_beside(input, node.id) + "[" + place + "] - max";

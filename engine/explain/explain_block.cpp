@@ -108,6 +108,14 @@ Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& inde
     return node.settings.norm_kind == NormKind::LayerNorm ? layer_norm(cells, node, index) : rms_norm(cells, node, index);
 }
 
+Provenance given(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    Provenance out;
+    out.formula = cell(cells, node.id, index) + ", as it was recorded";
+    out.sentence = "The number that your code computed here: " + node.origin.text() + ".";
+    out.result = cells.operand(node.id, index).value;
+    return out;
+}
+
 Provenance pass_on(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& id = node.id;
     const StageId input = node.inputs.at(0);

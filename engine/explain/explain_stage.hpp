@@ -39,6 +39,7 @@ Provenance dropout_left_on(const TraceCells& cells, const PlanNode& node, const 
 
 // explain_block.cpp
 Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance given(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance pass_on(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance multiply(const TraceCells& cells, const PlanNode& node, const Index& index);

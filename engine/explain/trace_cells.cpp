@@ -69,7 +69,7 @@ const Shape& TraceCells::shape(const StageId& id) const {
 }
 
 ParameterPlace TraceCells::place(const std::string& name) const {
-    const ParameterPlace place = layout_.place(name);
+    const ParameterPlace place = layout_ == nullptr ? ParameterPlace{} : layout_->place(name);
     if (place.whole == nullptr) throw Error("the model has no parameter " + name);
     return place;
 }

@@ -20,7 +20,7 @@ class TraceCells {
 public:
     using Index = std::array<std::int64_t, 4>;
 
-    TraceCells(const Config& config, const Plan& plan, const ForwardSettings& settings, const ParameterLayout& layout,
+    TraceCells(const Config& config, const Plan& plan, const ForwardSettings& settings, const ParameterLayout* layout,
                const TokenBatch& tokens, const TokenBatch& source, const StageId& here)
         : config_(config), plan_(plan), settings_(settings), layout_(layout), tokens_(tokens), source_(source), here_(here) {}
     virtual ~TraceCells() = default;
@@ -70,7 +70,7 @@ private:
     const Config& config_;
     const Plan& plan_;
     const ForwardSettings& settings_;
-    const ParameterLayout& layout_;
+    const ParameterLayout* layout_;  ///< null in a recording
     const TokenBatch& tokens_;
     const TokenBatch& source_;
     const StageId here_;

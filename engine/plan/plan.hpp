@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/plan/buckets.hpp"
@@ -39,6 +40,7 @@ enum class Op : std::uint8_t {
     Activate,       ///< ReLU, GELU or SiLU
     Multiply,       ///< product of the inputs, element-wise
     Probabilities,  ///< softmax over the vocabulary
+    Given,          ///< recorded in other code, whose operation is none of these or is not known: only its result is
 
     // What a mistake made on purpose puts in the place of one of the above; nothing else may follow (is_mistaken).
     PassOn,              ///< the input unchanged
@@ -79,6 +81,16 @@ struct OpSettings {
     bool operator==(const OpSettings&) const = default;
 };
 
+/// Where recorded code computes a stage.
+struct CodePlace {
+    std::string called{};  ///< the operation, as the recording names it: "linear"
+    std::string line{};    ///< "model.py:41"; "" if unknown
+
+    /// "linear, model.py:41"
+    std::string text() const { return line.empty() ? called : called + ", " + line; }
+    bool operator==(const CodePlace&) const = default;
+};
+
 struct PlanNode {
     StageId id;
     Op op = Op::Tokens;
@@ -90,6 +102,7 @@ struct PlanNode {
     /// Add and Dropout: the stage whose dropout pattern is used. For a residual it is the sublayer's last linear map, even if the model
     /// does not have that stage.
     StageId dropout_site;
+    CodePlace origin{};  ///< in code that somebody else wrote; empty in our models
 
     bool has_heads() const;  ///< whether the result has an axis H or G
     bool operator==(const PlanNode&) const = default;
@@ -108,6 +121,8 @@ public:
     Plan() = default;
     /// Throws ConfigError like validate().
     explicit Plan(const Config& config, Mistake mistake = Mistake::None);
+    /// Of code that somebody else wrote: it has these nodes, and no residual stream that is known.
+    explicit Plan(std::vector<PlanNode> nodes) : nodes_(std::move(nodes)) {}
 
     const std::vector<PlanNode>& nodes() const { return nodes_; }
     /// nullptr if the model has no such stage.

@@ -49,6 +49,15 @@ public:
         return result;
     }
 
+    std::optional<Numbers> numbers(const RecordedStage& stage) {
+        const std::string name = full_name(attention_, stage);
+        try {
+            return step_.find(name) == nullptr ? computed(stage) : of_attention(name, stage.axes, stage.extra);
+        } catch (const NotComputed&) {
+            return {};
+        }
+    }
+
 private:
     Numbers recorded_numbers(const std::string& name, const std::string& axes) const {
         const NamedArray* header = step_.find(name);
@@ -278,6 +287,11 @@ FindParameter parameters_as_of(const Recording& recording, const StepFile& step)
         if (found == (*newest)->end()) return {};
         return RecordedStep(found->second).read(std::string(kParameters) + name);
     };
+}
+
+std::optional<Numbers> numbers_of_stage(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStage& stage,
+                                        const RecordedStep& step, const FindParameter& parameter) {
+    return Follower(graph, attention, step, parameter).numbers(stage);
 }
 
 std::vector<StageCheck> check_stages(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step,

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
+#include "engine/recording/follow.hpp"
 #include "engine/recording/graph_check.hpp"
 #include "engine/recording/recorded_step.hpp"
 
@@ -57,6 +60,53 @@ void add_tensor(RecordedGraph& graph, Places& places, const NamedArray& tensor) 
     owner.stages.push_back(std::move(stage));
 }
 
+/// The first of these stages that the attention has; "" if none.
+std::string first_of(const RecordedAttention& attention, std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names)
+        if (attention.find(name) != nullptr) return std::string(name);
+    return "";
+}
+
+/// What a stage of this name usually is; without an operation where that is not known.
+RecordedStage as_usual(const RecordedAttention& attention, RecordedStage stage) {
+    const auto is = [&](std::string_view op, std::vector<std::string> inputs) {
+        if (std::find(inputs.begin(), inputs.end(), "") != inputs.end()) return;
+        stage.op = op;
+        stage.inputs = std::move(inputs);
+    };
+    const auto width = static_cast<double>(attention.size('D'));
+    if (stage.name == "scores") is("product", {first_of(attention, {"q_rotated", "q"}), first_of(attention, {"k_rotated", "k"})});
+    if (stage.name == "scaled") {
+        is("scale", {first_of(attention, {"scores"})});
+        stage.by = 1 / std::sqrt(width);
+    }
+    if (stage.name == "masked") is("mask", {first_of(attention, {"capped", "scaled", "scores"})});
+    if (stage.name == "weights") is("softmax", {first_of(attention, {"masked", "capped", "scaled", "scores"})});
+    if (stage.name == "context") is("product", {first_of(attention, {"dropped", "weights"}), first_of(attention, {"v"})});
+    if (stage.name == "concat") {
+        is("concat", {first_of(attention, {"context"})});
+        stage.channels = "HD";
+    }
+    return stage;
+}
+
+/// Names tell how a stage is usually computed. Where its numbers are just that, it is taken for granted; of a mask only which cells it
+/// hides.
+void suppose_usual_operations(const RecordedGraph& graph, RecordedAttention& attention, const RecordedStep& step) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 22;  // more would be noticed while a file is opened
+    std::int64_t numbers = 0;
+    for (const NamedArray& tensor : step.tensors()) numbers += count_of(tensor);
+    if (numbers > kMost) return;
+    if (attention.size('G') > 0 && attention.size('H') % attention.size('G') == 0)
+        attention.repeat = attention.size('H') / attention.size('G');
+    RecordedAttention supposed = attention;
+    for (RecordedStage& stage : supposed.stages) stage = as_usual(attention, stage);
+    const auto no_parameter = [](const std::string&) -> std::optional<NamedArray> { return {}; };
+    const std::vector<StageCheck> checks = check_stages(graph, supposed, step, no_parameter);
+    for (std::size_t i = 0; i < checks.size(); ++i)
+        if (checks[i].outcome == Outcome::Follows || supposed.stages[i].op == "mask") attention.stages[i] = supposed.stages[i];
+}
+
 }  // namespace
 
 RecordedGraph graph_of_names(const std::filesystem::path& file) {
@@ -68,6 +118,7 @@ RecordedGraph graph_of_names(const std::filesystem::path& file) {
         std::stable_sort(attention.stages.begin(), attention.stages.end(),
                          [](const RecordedStage& a, const RecordedStage& b) { return usual_place(a.name) < usual_place(b.name); });
     expect_sound(graph, step.source());
+    for (RecordedAttention& attention : graph.attentions) suppose_usual_operations(graph, attention, step);
     return graph;
 }
 

@@ -13,6 +13,7 @@
 #include "engine/io/text_file.hpp"
 #include "engine/recording/graph_check.hpp"
 #include "engine/recording/graph_of_names.hpp"
+#include "engine/recording/recorded_step.hpp"
 #include "engine/recording/recording.hpp"
 
 namespace attn::recording {
@@ -190,13 +191,14 @@ Recording described_by(const std::filesystem::path& file) {
     if (format != kFormat)
         object.fail("format", "is \"" + escaped(format) + "\"; this program reads " + std::string(kFormat), FileFault::Schema);
     Recording recording;
-    recording.has_graph = true;
     object.read("run", recording.run, 0, kMostCount);
     recording.error = error_in(object);
     recording.tokens = rows_in(object, "tokens");
+    recording.source_tokens = rows_in(object, "source_tokens");
     for (JsonObject& graph : object.objects("graphs")) {
         recording.graphs.push_back(graph_in(graph));
         expect_sound(recording.graphs.back(), name);
+        recording.has_graph = true;
     }
     recording.unfollowed = unfollowed_in(object);
     return recording;
@@ -251,7 +253,23 @@ Recording read_folder(const std::filesystem::path& folder) {
     return recording;
 }
 
+/// The words that attnscope.py keeps in a single file.
+void take_words(Recording& recording) {
+    const RecordedStep step(recording.steps.back().path);
+    for (const auto& [key, rows] : {std::pair("tokens", &recording.tokens), std::pair("source_tokens", &recording.source_tokens)}) {
+        const std::string* text = step.metadata(key);
+        if (text == nullptr || !rows->empty()) continue;
+        JsonObject object("{\"" + std::string(key) + "\":" + *text + "}", step.source());
+        *rows = rows_in(object, key);
+    }
+}
+
 }  // namespace
+
+std::size_t count_steps(const std::filesystem::path& folder, std::int64_t run) {
+    const auto steps = steps_in(folder);
+    return static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), [run](const auto& step) { return step.first == run; }));
+}
 
 Recording read_recording(const std::filesystem::path& path) {
     std::error_code ignored;
@@ -259,7 +277,10 @@ Recording read_recording(const std::filesystem::path& path) {
     if (std::filesystem::is_directory(path, ignored)) recording = read_folder(path);
     else recording.steps.push_back({0, 0, path});
     recording.path = path;
-    if (!recording.has_graph) recording.graphs = {graph_of_names(recording.steps.back().path)};
+    if (!recording.has_graph && !recording.steps.empty()) {
+        recording.graphs = {graph_of_names(recording.steps.back().path)};
+        take_words(recording);
+    }
     return recording;
 }
 

@@ -46,8 +46,14 @@ void RecordedStep::open_safetensors(const std::filesystem::path& path) {
     }
     if (const auto number = header.metadata.find("graph"); number != header.metadata.end())
         std::from_chars(number->second.data(), number->second.data() + number->second.size(), graph_);
+    metadata_.insert(header.metadata.begin(), header.metadata.end());
     const auto complete = header.metadata.find("complete");
     complete_ = complete == header.metadata.end() || complete->second != "no";
+}
+
+const std::string* RecordedStep::metadata(std::string_view key) const {
+    const auto found = metadata_.find(key);
+    return found == metadata_.end() ? nullptr : &found->second;
 }
 
 const NamedArray* RecordedStep::find(std::string_view name) const {

@@ -28,6 +28,8 @@ public:
     std::size_t graph() const { return graph_; }
     /// False if an error ended the step.
     bool is_complete() const { return complete_; }
+    /// Null if there is no such entry, as in a file that is no .safetensors.
+    const std::string* metadata(std::string_view key) const;
     /// Without values: bytes are empty.
     const std::vector<NamedArray>& tensors() const { return tensors_; }
     /// Null if there is no such tensor.
@@ -41,6 +43,7 @@ private:
 
     std::string source_;
     std::size_t graph_ = 0;
+    std::map<std::string, std::string, std::less<>> metadata_;
     bool complete_ = true;
     std::vector<NamedArray> tensors_;
     std::map<std::string, std::size_t, std::less<>> places_;  ///< in `tensors_`, by name

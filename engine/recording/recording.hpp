@@ -2,6 +2,7 @@
 /// A recording of attention in somebody's own code: what was recorded, and the graph of its stages. Numbers are in the files of its steps
 /// (recorded_step.hpp). Format: assets/python/format.md.
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -89,9 +90,9 @@ struct StepFile {
 struct Recording {
     std::filesystem::path path;
     std::int64_t run = 1;
-    std::string error;                             ///< the error that ended the recorded code, with its line; "" if none
-    std::vector<std::vector<std::string>> tokens;  ///< rows of words
-    bool has_graph = false;                        ///< false: without recording.json, the graphs are made from the names of tensors
+    std::string error;                                            ///< the error that ended the recorded code, with its line; "" if none
+    std::vector<std::vector<std::string>> tokens, source_tokens;  ///< rows of words; the second: of what the keys belong to
+    bool has_graph = false;  ///< false: without recording.json, the graphs are made from the names of tensors
     std::vector<RecordedGraph> graphs;
     std::vector<Unfollowed> unfollowed;
     std::vector<StepFile> steps;  ///< by step, then by rank
@@ -102,6 +103,9 @@ std::string full_name(const RecordedAttention& attention, const RecordedStage& s
 
 /// The file of a step, of the first rank; the newest step if none is asked for. Throws Error if there is none, or not that one.
 const StepFile& step_file(const Recording& recording, std::optional<std::int64_t> step);
+
+/// How many files a run has in a folder by now, which grows with every step. Throws FileError if it cannot be listed.
+std::size_t count_steps(const std::filesystem::path& folder, std::int64_t run);
 
 /// Reads a folder's newest run, or one .safetensors, .npz or .npy file as a recording of a single step. Of the steps only the names are
 /// read. Throws FileError naming the file and the place: Schema for another format, for inputs that lead back to themselves, and for names

@@ -8,8 +8,6 @@
 namespace attn::recording {
 namespace {
 
-constexpr double kHidden = -1e8;
-
 /// A map as rows of keys: [B,H,T,S] has B·H·T rows.
 struct Rows {
     explicit Rows(const Numbers& map) : numbers(map), keys(map.size('S')), queries(map.size('T')) {}

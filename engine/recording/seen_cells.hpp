@@ -8,6 +8,9 @@
 
 namespace attn::recording {
 
+/// What masks of finite numbers put in the place of −∞ is below.
+inline constexpr double kHidden = -1e8;
+
 /// Which keys the queries of a masked map see, where all heads and sequences agree.
 enum class Seen : std::uint8_t {
     OneAhead,         ///< s ≤ t + 1

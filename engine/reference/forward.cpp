@@ -160,6 +160,8 @@ private:
             return product(input(node), input(node, 1));
         case Op::Probabilities:
             return softmax(input(node));
+        case Op::Given:
+            break;
         case Op::PassOn:
             return input(node);
         case Op::SoftmaxOverQueries:

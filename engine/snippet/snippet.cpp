@@ -50,6 +50,7 @@ void write_code(snippet::Script& script, const SnippetTexts& texts) {
         return snippet::write_multiply(script);
     case Op::Probabilities:
         return snippet::write_probabilities(script);
+    case Op::Given:
     case Op::PassOn:
     case Op::LinearByReshape:
     case Op::SoftmaxOverQueries:

@@ -32,7 +32,7 @@ using CheckpointMetadata = std::map<std::string, std::string>;
 
 constexpr const char *kFormatKey = "attnscope", *kFormat = "attnscope-checkpoint/1";
 constexpr const char *kSettings = "settings", *kVocabulary = "vocabulary", *kSteps = "steps", *kPlateau = "plateau", *kName = "name",
-                     *kChecksum = "checksum";
+                     *kCourse = "course", *kChecksum = "checksum";
 constexpr std::string_view kFirstMoments = "optimizer.exp_avg.", kSecondMoments = "optimizer.exp_avg_sq.", kText = "task.text";
 constexpr std::uint64_t kMaxConfigJson = 1 << 20;
 constexpr std::size_t kLongestRunName = 60;
@@ -259,6 +259,9 @@ void read_metadata(const ArrayFile& file, Checkpoint& checkpoint) {
     checkpoint.settings = run_settings_from_json(file.metadata_at(kSettings), file.source + ", metadata settings");
     if (const auto name = file.metadata.find(kName); name != file.metadata.end())
         checkpoint.name = escaped(name->second, kLongestRunName);  // it is shown in legends
+    checkpoint.course.begun = checkpoint.settings;
+    if (const auto course = file.metadata.find(kCourse); course != file.metadata.end())
+        checkpoint.course = run_course_from_json(JsonObject(course->second, file.source + ", metadata course"), checkpoint.steps);
     read_plateau(file, checkpoint);
     read_vocabulary(file.metadata_at(kVocabulary), file.source + ", metadata vocabulary", checkpoint);
     const std::int64_t symbols = static_cast<std::int64_t>(checkpoint.vocabulary.size()), size = checkpoint.settings.model.vocab_size;
@@ -279,7 +282,8 @@ void require_checksum(const ArrayFile& file) {
         throw FileError(FileFault::Format, file.source, "", "its checksum does not match its contents: the file is damaged or was changed");
 }
 
-void read_text(const ArrayFile& file, Tensors& tensors, TaskSettings& task, bool resumable) {
+void read_text(const ArrayFile& file, Tensors& tensors, Checkpoint& checkpoint, bool resumable) {
+    TaskSettings& task = checkpoint.settings.task;
     const NamedArray* text = tensors.take(kText);
     if (text != nullptr) {
         if (text->dtype != DType::U8 || text->shape.size() != 1 || text->bytes.size() > kMaxTextBytes)
@@ -290,6 +294,8 @@ void read_text(const ArrayFile& file, Tensors& tensors, TaskSettings& task, bool
     } else if (resumable && !task.text_name.empty()) {
         throw FileError(FileFault::Schema, file.source, kText, fmt::format("the text {} is missing", escaped(task.text_name)));
     }
+    checkpoint.course.begun.task.text = task.text;
+    for (SettingsChange& change : checkpoint.course.changes) change.settings.task.text = task.text;
 }
 
 Checkpoint from_arrays(ArrayFile& file, const std::string& config_json) {
@@ -314,7 +320,7 @@ Checkpoint from_arrays(ArrayFile& file, const std::string& config_json) {
             first = tensors.take_all(kFirstMoments, stored, kExact);
             second = tensors.take_all(kSecondMoments, stored, kExact);
         }
-        if (ours) read_text(file, tensors, checkpoint.settings.task, resumable);
+        if (ours) read_text(file, tensors, checkpoint, resumable);
         tensors.finish();
         if (ours) require_checksum(file);
 
@@ -366,6 +372,7 @@ void write_into(AtomicFile& file, const Checkpoint& checkpoint) {
             views.push_back({std::string(kText), DType::U8, {static_cast<std::int64_t>(text->size())}, std::as_bytes(std::span(*text))});
     }
     CheckpointMetadata metadata = metadata_of(name, checkpoint);
+    if (checkpoint.resumable() && checkpoint.course.eventful()) metadata[kCourse] = to_json(checkpoint.course).dump();
     if (checkpoint.resumable() && checkpoint.plateau.step) metadata[kPlateau] = plateau_json(checkpoint.plateau).dump();
     metadata[kChecksum] = checksum(metadata, views);
     write_safetensors(file, metadata, views);

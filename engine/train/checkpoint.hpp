@@ -11,6 +11,7 @@
 #include "engine/io/input_file.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/curve.hpp"
+#include "engine/train/run_course.hpp"
 #include "engine/train/run_settings.hpp"
 #include "engine/weights/parameters.hpp"
 
@@ -26,6 +27,7 @@ namespace attn {
 ///               "symbols" and listed in "bytes"
 ///   steps       number of finished steps
 ///   name        what the user called the run, if anything; read as escaped(), at most 60 characters
+///   course      JSON as in run_course.hpp, of a run that is a branch or whose settings were changed
 ///   plateau     JSON {"step", "best_loss", "without_better"} if the run was evaluated; best_loss only if one was finite
 ///   checksum    of everything else in the file
 /// take_checkpoint() (engine/train/resume.hpp) creates one from a run.
@@ -33,6 +35,7 @@ struct Checkpoint {
     RunSettings settings;  ///< including the model's sizes
     std::string name{};    ///< of the run; "" for none
     std::int64_t steps = 0;
+    RunCourse course{};  ///< without events in a file with only the model
     Plateau plateau;
     TokenizerKind tokenizer = TokenizerKind::Character;
     bool special_tokens = false;

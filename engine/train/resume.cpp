@@ -14,6 +14,7 @@ Checkpoint take_checkpoint(const TrainingRun& run) {
     Checkpoint checkpoint;
     checkpoint.settings = run.settings();
     checkpoint.steps = run.steps();
+    checkpoint.course.begun = checkpoint.settings;
     checkpoint.plateau = run.plateau();
     checkpoint.tokenizer = tokenizer.kind();
     checkpoint.special_tokens = tokenizer.has_special_tokens();

@@ -16,6 +16,7 @@ std::string single_spaced(const std::string& text) {
 }
 
 bool runs_the_program(const std::string& command) {
+    if (command.starts_with("import ")) return false;  // Python
     return std::regex_search(command, std::regex(R"((^|\s)(attnscope|attnscope-dev|\./dev)(\s|$))"));
 }
 

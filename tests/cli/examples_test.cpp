@@ -474,6 +474,15 @@ Group verdicts() {
               EXPECT_EQ(array.shape, (std::vector<std::int64_t>{1, 1, 2, 2}));
               EXPECT_EQ(values_as<float>(array, "weights.npy"), std::vector<float>(4, 0.5F));
           }},
+         {"attnscope render --recording run.attn --stage weights --out recorded.png", says("step 50 of run.attn")},
+         {"attnscope trace --recording run.attn --step 50 --out recorded.safetensors",
+          [](const Outcome&, const Place& place) {
+              const ArrayFile file = read_safetensors(place.path("recorded.safetensors"));
+              const auto weights = std::find_if(file.arrays.begin(), file.arrays.end(),
+                                                [](const NamedArray& array) { return array.name == "layers.0.attention.weights"; });
+              ASSERT_NE(weights, file.arrays.end());
+              EXPECT_EQ(values_as<float>(*weights, "recorded"), std::vector<float>(4, 0.5F));
+          }},
          {"attnscope-dev check tests/golden/*.{safetensors,npz}",
           [](const Outcome& outcome, const Place&) {
               std::size_t files = 0;
@@ -574,6 +583,7 @@ std::vector<WindowExample> windows() {
             {"attnscope [FILE] [--preset NAME [--sentence N]] [--model DIR] [--text TEXT]... [--text-file FILE]",
              {ATTN_TEST_DATA "/golden/hf/gpt2", "--text", "a sentence"}},
             {"attnscope FILE", {"notes.txt"}},
+            {"attnscope run.attn", {"run.attn"}},
             {"attnscope DIR", {ATTN_TEST_DATA "/golden/hf/gpt2"}},
             {"attnscope FILE.gguf", {ATTN_TEST_DATA "/golden/gguf/llama_biased.gguf"}},
             {"attnscope lesson NAME", {"lesson", "the-block"}},
@@ -651,6 +661,7 @@ TEST(Examples, OpenTheWindow) {
     if (!viewer.can_see()) GTEST_SKIP() << "there is no X server to see windows with";
     const Place place;
     place.write("my-lesson.json", lesson_in_documents());
+    write_recording(place);
     place.write("notes.txt", "the cat sat on the mat\n");
     for (const WindowExample& example : windows()) {
         SCOPED_TRACE(example.command);

@@ -264,6 +264,25 @@ TEST(TrainSaving, WhatCannotBeWrittenIsFoundBeforeTraining) {
     EXPECT_EQ(contents_of(others), held);
 }
 
+/// What the window has saved of a run stays with it, and another rate is a change like any other.
+TEST(TrainSaving, KeepsNameAndCourseOfARun) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run");
+    ASSERT_EQ(attnscope(tiny_run(out, "3")).exit_code, 0);
+    RunFolder run = read_run_folder(out);
+    run.checkpoint.name = "warm";
+    run.checkpoint.course.origin = RunOrigin{2, 1};
+    write_run_folder(out, run, {}, 3);
+    ASSERT_EQ(attnscope({"train", "--resume", out, "--steps", "5", "--set", "train.schedule.rate=0.01", "--out", out, "--json"}).exit_code,
+              0);
+    const Checkpoint now = read_run_checkpoint(out);
+    EXPECT_EQ(now.name, "warm");
+    EXPECT_EQ(now.course.origin, (RunOrigin{2, 1, "", true}));
+    ASSERT_EQ(now.course.changes.size(), 1U);
+    EXPECT_EQ(now.course.changes[0].step, 3);
+    EXPECT_EQ(now.course.changes[0].settings.train.schedule.rate, 0.01);
+}
+
 TEST(TrainSaving, ClearsAwayWhatAKilledRunLeft) {
     const ScratchFolder folder;
     const std::string out = folder.path("run");

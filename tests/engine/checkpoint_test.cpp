@@ -162,6 +162,31 @@ TEST(Checkpoint, KeepsHowLongARunHasWaited) {
                        [&] { parse(changed(bytes, [&](ArrayFile& file) { file.metadata["plateau"] = bad.json; })); });
 }
 
+TEST(Checkpoint, KeepsWhereARunCameFromAndWhatWasChanged) {
+    Checkpoint checkpoint = filled(small_model());
+    EXPECT_EQ(bytes_of(checkpoint).find("\"course\""), std::string::npos) << "there is nothing to tell";
+    RunCourse& course = checkpoint.course;
+    course.begun = checkpoint.settings;
+    course.begun.train.schedule.rate = 0.25;
+    course.origin = RunOrigin{7, 400, "“first” try"};
+    for (const std::int64_t step : {400, 401, 1234}) course.changes.push_back({step, checkpoint.settings});
+    course.changes[1].settings.batch_size = 5;
+    const std::string bytes = bytes_of(checkpoint);
+    RunCourse back = parse(bytes).course;
+    for (const RunSettings* settings : {&back.begun, &back.changes[2].settings}) EXPECT_EQ(*settings->task.text, "ab\xFF c\n");
+    EXPECT_TRUE(back.origin->from_earlier);
+    back.origin->from_earlier = false;
+    back.begun.task.text = course.begun.task.text;
+    for (SettingsChange& change : back.changes) change.settings.task.text = course.begun.task.text;
+    EXPECT_EQ(back, course);
+    for (const auto& [from, to] : {std::pair("401", "400"), std::pair("401", "1235"), std::pair("\"step\"", "\"pets\"")}) {
+        std::string json = to_json(course).dump();
+        json.replace(json.find(from), std::string_view(from).size(), to);
+        expect_refused(json, std::string_view(to).starts_with('"') ? FileFault::Schema : FileFault::Range, "metadata course", 8 * kLittle,
+                       [&] { parse(changed(bytes, [&](ArrayFile& file) { file.metadata["course"] = json; })); });
+    }
+}
+
 TEST(Checkpoint, SurvivesWithEveryBit) {
     const test::TemporaryFolder folder;
     const auto path = folder / "c.safetensors";

@@ -119,6 +119,28 @@ TEST_F(ClosingTest, ARunAsksForAFolder) {
     EXPECT_EQ(closing(), Closing::Now);
 }
 
+TEST_F(ClosingTest, EveryRunIsProposedAFolderOfItsOwn) {
+    const TemporaryFolder folder;
+    train(*session, small_run(2));
+    session->apply({command::RestartTraining{}, ""});
+    session->wait_for_training();
+    const auto proposed = [&](std::uint64_t run) {
+        with_context([&](PanelContext& context) { begin_save_run(context, run); });
+        return std::filesystem::path(view.files.path.text).filename();
+    };
+    EXPECT_EQ(proposed(1), "copy-run");
+    EXPECT_EQ(proposed(2), "copy-run-2");
+    files.document = folder / "mine.attnscope.json";
+    for (const char* there : {"copy-run-2", "copy-run-3"}) std::filesystem::create_directory(folder / there);
+    EXPECT_EQ(proposed(2), "copy-run-4") << "what is there is not proposed";
+    for (const auto& [name, expected] : {std::pair("warm up", "warm up"), std::pair("../a/b", "copy-run-4")}) {
+        session->apply({command::RenameRun{2, name}, ""});
+        session->wait_for_training();
+        session->update();
+        EXPECT_EQ(proposed(2), expected);
+    }
+}
+
 TEST_F(ClosingTest, ARunIsSavedInItsOwnFolder) {
     const TemporaryFolder folder;
     train(*session, small_run(2));
@@ -187,7 +209,7 @@ TEST_F(ClosingTest, WhatIsInTheWayIsAskedAbout) {
     ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
     const command::SaveDocument again{files.document, {}, true};
     const auto ask = [&] {
-        files.in_the_way = InTheWay{files.document, true, std::make_shared<const Command>(Command{again, ""})};
+        files.in_the_way = InTheWay{files.document, true, false, std::make_shared<const Command>(Command{again, ""})};
         ++files.ways;
         frames(2, ui_frame);
     };
@@ -246,8 +268,14 @@ TEST_F(ClosingTest, WhatWasLeftBehindIsAskedAbout) {
     frames(2, ui_frame);
     EXPECT_EQ(view.files.restore, RestoreAnswer::None);
     press(Key::Escape, ui_frame);
-    EXPECT_EQ(view.files.restore, RestoreAnswer::Later);
-    view.files.restore = RestoreAnswer::None;
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.restore, RestoreAnswer::None);
+    EXPECT_EQ(find_window("##restore_sheet"), nullptr) << "later";
+    control('K');
+    type("restore", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    ASSERT_NE(find_window("##restore_sheet"), nullptr) << "it can be asked for";
     press(Key::Enter, ui_frame);
     EXPECT_EQ(view.files.restore, RestoreAnswer::Restore);
 }

@@ -517,11 +517,15 @@ TEST_F(FilesPanel, ANoticeHidesNothingThatIsReadAndMakesWayForTheMouse) {
     tell();
     const ImGuiWindow *news = find_window("##notice"), *texts = find_window("##text");
     ASSERT_TRUE(news != nullptr && texts != nullptr);
-    EXPECT_LE(news->Rect().Max.y, texts->Rect().Min.y) << "it lies over the tabs, not over the text or the picture";
+    EXPECT_GE(news->Rect().Min.y, texts->Rect().Max.y) << "under the title, not over the tabs or the text";
+    EXPECT_TRUE(find_window("##centre")->Rect().Contains(news->Rect()));
+    canvas.calls.clear();
+    frame(ui_frame);
+    for (const auto& map : canvas.calls) EXPECT_FALSE(news->Rect().Overlaps({map.min, map.max})) << "nor over the picture";
     const ImVec2 middle = news->Rect().GetCenter();
     move_mouse(middle.x, middle.y);
     frames(3, ui_frame);
-    EXPECT_EQ(find_window("##notice"), nullptr) << "the mouse wants the tab below";
+    EXPECT_EQ(find_window("##notice"), nullptr) << "the mouse wants what is below";
     tell();
     move_mouse(middle.x + 1, middle.y);
     frames(3, ui_frame);

@@ -17,6 +17,8 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/files/settings.hpp"
 #include "app/session/values/next_words.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/number.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -64,6 +66,17 @@ protected:
         const FocusStop* found = stop(words);
         ASSERT_NE(found, nullptr) << words;
         click_at((found->left + found->right) / 2, (found->top + found->bottom) / 2);
+    }
+    /// Ctrl + K, the example's name, Enter.
+    void open_by_name(const char* preset) {
+        control('K');
+        type(std::string("open the example ") + preset, ui_frame);
+        frames(2, ui_frame);
+        press(Key::Enter, ui_frame);
+        session->wait();
+        now += 2;  // what was chosen in the palette is no longer told
+        frames(4, ui_frame);
+        EXPECT_EQ(session->document().preset, preset);
     }
     void press_with_alt(Key key) {
         ImGui::GetIO().KeyAlt = true;
@@ -157,7 +170,6 @@ TEST_F(Trial, L3BothMasks) {
     EXPECT_EQ(picture().maps, before.maps);
     click_on("add a second text");
     ASSERT_TRUE(view.text_row.edit.editing);
-    control('A');
     type("Lily is sad.", ui_frame);
     press(Key::Enter, ui_frame);
     frames(4, ui_frame);
@@ -204,6 +216,59 @@ TEST_F(Trial, L4FollowANumber) {
     press_with_alt(Key::Right);
     EXPECT_EQ(view.stage, scores);
     EXPECT_LE(clicks, 2);
+}
+
+/// The sentences of an example, which are long, and all of what is said of them.
+TEST_F(Trial, TheListOfTextsIsWhole) {
+    for (const ImVec2 size : {ImVec2(1600, 1000), ImVec2(1280, 720)}) {
+        ImGui::GetIO().DisplaySize = size;
+        click_on("Examples and texts");
+        ASSERT_TRUE(any_popup_open());
+        const ImGuiWindow* const menu = ImGui::GetCurrentContext()->OpenPopupStack[0].Window;
+        std::size_t items = 0;
+        for (const FocusStop& stop : view.focus.stops()) {
+            if (!stop.in_popup) continue;
+            ++items;
+            EXPECT_LE(stop.right, menu->InnerClipRect.Max.x + 1) << stop.words;
+            EXPECT_GE(stop.left, menu->InnerClipRect.Min.x - 1) << stop.words;
+        }
+        EXPECT_GT(items, 10U);
+        press(Key::Escape, ui_frame);
+        frames(3, ui_frame);
+    }
+}
+
+/// "V" has no room at the right of its map there.
+TEST_F(Trial, TheNamesOfAllMapsAreWholeInASmallWindow) {
+    ImGui::GetIO().DisplaySize = {1280, 720};
+    for (const Stage stage : {Stage::Scores, Stage::Context, Stage::Q}) {
+        view.stage.stage = stage;
+        frames(4, ui_frame);
+        const ImRect centre = find_window("##centre")->Rect();
+        for (const FocusStop& one : view.focus.stops())
+            EXPECT_TRUE(one.label != "##title" || centre.Contains(ImRect(one.left, one.top, one.right, one.bottom))) << one.left;
+    }
+}
+
+/// The colours of two stages are the same; what they mean is not.
+TEST_F(Trial, ANewRangeIsSaidForAMoment) {
+    const auto told = [&] {
+        frames(2, ui_frame);
+        return std::any_of(view.told_ranges.begin(), view.told_ranges.end(), [&](const ToldRange& one) { return one.until > now; });
+    };
+    view.told_ranges = {};
+    EXPECT_FALSE(told()) << "nothing was before";
+    view.stage.stage = Stage::Scores;
+    EXPECT_FALSE(told()) << "another kind of map, with other colours";
+    const float reach = view.told_ranges[0].hi;
+    view.head = 0;
+    EXPECT_FALSE(told()) << "all heads have the same range";
+    view.stage.stage = Stage::Scaled;
+    EXPECT_TRUE(told());
+    EXPECT_EQ(view.told_ranges[0].was, "was ±" + format_number(reach, {.decimals = 2}));
+    EXPECT_LE(seconds_at_rest(view, now), 4) << "then the window is drawn again";
+    now += 5;
+    EXPECT_FALSE(told());
 }
 
 /// All heads of all layers at once, those with a pattern framed, one of them opened, and back to the same place.
@@ -274,7 +339,7 @@ TEST_F(Trial, E5Narrow) {
     EXPECT_TRUE(in_sight("##padding"));
     std::set<float> tabs;
     for (const char* preset : {"stories", "gpt-tiny", "translation"}) {
-        start(preset);
+        open_by_name(preset);
         ASSERT_TRUE(in_sight("Step")) << preset;
         tabs.insert(stop("Step")->left);
         EXPECT_TRUE(in_sight("##origin")) << preset;

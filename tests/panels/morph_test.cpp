@@ -67,6 +67,14 @@ protected:
         }
         return -1;
     }
+    /// That the colours mean other numbers is said for some seconds, after which one more frame is drawn.
+    void rest_of_range_note() {
+        const double rest = seconds_at_rest(view, now);
+        if (rest > 1e9) return;
+        EXPECT_GT(rest, 3) << "nothing moves";
+        now += rest;
+        frame(ui_frame);
+    }
     void turn_to(Stage stage) {
         view.stage.stage = stage;
         canvas.calls.clear();
@@ -89,6 +97,7 @@ TEST_F(MorphTest, EndsAfterItsTimeAndAsksForNoMoreFrames) {
         canvas.calls.clear();
         frame(ui_frame);
         EXPECT_EQ(see_through(), 0);
+        rest_of_range_note();
         EXPECT_GT(seconds_at_rest(view, now), 1e9) << "nothing moves and nothing is drawn";
     }
 }
@@ -131,6 +140,7 @@ TEST_F(MorphTest, CanBeSwitchedOff) {
     frames(3, ui_frame);
     turn_to(Stage::Scaled);
     EXPECT_EQ(see_through(), 0);
+    rest_of_range_note();
     EXPECT_GT(seconds_at_rest(view, now), 1e9);
 }
 

@@ -4,9 +4,11 @@
 #include "app/panels/actions/matching.hpp"
 #include "app/panels/actions/palette.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "app/panels/frame/frame.hpp"
@@ -254,7 +256,10 @@ TEST_F(PaletteTest, OtherWordsFindWhatIsMeant) {
 TEST_F(PaletteTest, FindsFirstWhatIsMeant) {
     using Row = std::pair<const char*, std::vector<const char*>>;
     const std::vector<Row> rows = {
-        // File, edit. Missing: a new document, recent files, restoring autosaved work.
+        // File, edit.
+        {"New document", {"new", "new document"}},
+        {"Open a recent file", {"recent", "recent files"}},
+        {"Restore unsaved work", {"restore", "autosave", "crash"}},
         {"Export the lesson as a page", {"html", "web page"}},
         {"Undo", {"undo", "revert"}},
         {"Redo", {"redo", "again"}},
@@ -340,7 +345,8 @@ TEST_F(PaletteTest, FindsFirstWhatIsMeant) {
         {"Runs", {"run", "runs", "rename", "overlay"}},
         {"Play through the run", {"replay", "rewind"}},
         {"Follow the newest step", {"follow", "newest"}},
-        // Window, help. Missing: the colour scale (scale, range).
+        // Window, help.
+        {"Colour scale", {"scale", "range", "colour scale"}},
         {"Make a lesson step", {"make lesson", "teach", "record"}},
         {"Light or dark", {"theme", "dark", "light", "night"}},
         {"Colours of", {"colour", "color", "viridis", "contrast", "blind"}},
@@ -506,27 +512,75 @@ TEST_F(PaletteTest, WhatWasSwitchedIsToldWithUndo) {
     EXPECT_EQ(find_window("##told"), nullptr) << "nothing was changed";
 }
 
-/// A line of a control opens its view, unfolds its section and frames it.
+/// A line of a control opens its view, unfolds its section and frames it: exactly the control, where the mouse finds it.
 TEST_F(PaletteTest, EveryControlThatIsListedIsFramed) {
     open_example("stories");
     std::vector<Action> controls;
     add_control_actions(controls);
     ASSERT_GT(controls.size(), 15U);
-    for (const Action& control : controls) {
-        view.view = View::Heads;
-        view.panes.left_open = false;
-        for (const char* section : {"softmax", "sampler", "model", "lines", "run optimizer", "run model", "run stop"})
-            view.settings.folded.insert(section);
-        session->apply({command::SetForward{session->document().forward}, ""});
-        with_context([&](PanelContext& context) {
-            ASSERT_TRUE(control.can_run(context)) << control.name;
-            control.run(context);
-        });
-        frames(4, ui_frame);
-        EXPECT_TRUE(view.drawn.framed) << control.name;
-        now += 3;
+    const auto is_meant = [&](const FocusStop& stop) {
+        const std::string& words = view.palette.framed.words;
+        const std::vector<FocusStop>& stops = view.focus.stops();
+        const bool alone = std::any_of(stops.begin(), stops.end(), [&](const FocusStop& one) { return one.words == words; });
+        return alone ? stop.words == words : stop.words.starts_with(words + " ");
+    };
+    const auto expect_frame_of_what_is_seen = [&] {
+        ASSERT_TRUE(view.drawn.framed.has_value());
+        const Box frame = *view.drawn.framed;
+        move_mouse((frame.min.x + frame.max.x) / 2, frame.max.y - 14);
         frames(2, ui_frame);
-        EXPECT_FALSE(view.drawn.framed) << control.name;
+        const ImGuiWindow* top = ImGui::GetCurrentContext()->HoveredWindow;
+        ASSERT_NE(top, nullptr);
+        std::optional<Box> own;
+        for (const FocusStop& stop : view.focus.stops()) {  // one, or several alternatives
+            if (!is_meant(stop) || stop.window != top->Name) continue;
+            if (!own) own = Box{{stop.left, stop.top}, {stop.right, stop.bottom}};
+            own->min = {std::min(own->min.x, stop.left), std::min(own->min.y, stop.top)};
+            own->max = {std::max(own->max.x, stop.right), std::max(own->max.y, stop.bottom)};
+        }
+        ASSERT_TRUE(own.has_value()) << "something else lies there: " << top->Name;
+        constexpr float kEdge = 4.5F, kLabel = 18;
+        EXPECT_NEAR(frame.min.x, own->min.x, kEdge);
+        EXPECT_NEAR(frame.max.x, own->max.x, kEdge);
+        EXPECT_NEAR(frame.max.y, own->max.y, kEdge);
+        EXPECT_LE(frame.min.y, own->min.y);
+        EXPECT_GE(frame.min.y, own->min.y - kEdge - kLabel);
+        const ImRect& visible = top->InnerClipRect;
+        EXPECT_GE(frame.min.y + kEdge, visible.Min.y) << "it is scrolled away";
+        EXPECT_LE(frame.max.y - kEdge, visible.Max.y) << "it is scrolled away";
+        for (const FocusStop& stop : view.focus.stops())
+            if (view.focus.on(stop.id)) {
+                EXPECT_EQ(stop.window, top->Name) << "one behind it has the focus: " << stop.words;
+            }
+    };
+    struct Case {
+        ImVec2 size;
+        bool with_run = false;  // which leaves its settings less room
+    };
+    for (const auto& [size, with_run] : {Case{{1600, 1000}}, Case{{1280, 720}}, Case{{1280, 720}, true}}) {
+        ImGui::GetIO().DisplaySize = size;
+        if (with_run) {
+            session->apply({command::StepTraining{}, ""});
+            session->wait_for_training();
+        }
+        for (const Action& control : controls) {
+            SCOPED_TRACE(fmt::format("{} at {} x {}", control.name, size.x, size.y));
+            move_mouse(2, 2);
+            view.view = View::Heads;
+            view.panes.left_open = false;
+            for (const char* section : {"softmax", "sampler", "model", "lines", "run optimizer", "run model", "run stop"})
+                view.settings.folded.insert(section);
+            session->apply({command::SetForward{session->document().forward}, ""});
+            with_context([&](PanelContext& context) {
+                ASSERT_TRUE(control.can_run(context)) << control.name;
+                control.run(context);
+            });
+            frames(6, ui_frame);
+            expect_frame_of_what_is_seen();
+            now += 3;
+            frames(2, ui_frame);
+            EXPECT_FALSE(view.drawn.framed.has_value());
+        }
     }
 }
 

@@ -12,7 +12,9 @@
 #include "app/panels/kit/look.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/views/dump_findings.hpp"
+#include "app/panels/views/look_at_line.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/document/weights_origin.hpp"
 #include "app/session/lessons/lesson.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/input_file.hpp"
@@ -29,6 +31,9 @@ using testing::HasSubstr;
 class TeacherTrial : public InterfaceFixture {
 protected:
     TeacherTrial() {
+#if IMGUI_VERSION_NUM < 18700
+        ImGui::GetIO().KeyMap[ImGuiKey_A] = 'A';
+#endif
         ImGui::GetIO().DisplaySize = {1600, 1000};
         open_example("stories");
         turn_to(view, opening_look(find_preset("stories"), 0));
@@ -58,11 +63,12 @@ protected:
         if (place) press_at(*place);
         return place.value_or(ImVec2{0, 0});
     }
-    /// The place of the first control of the previous frame with this label.
-    std::optional<ImVec2> find_labelled(std::string_view window_part, std::string_view label) {
+    /// The place of a control of the previous frame, counted from 0 among those with this label.
+    std::optional<ImVec2> find_labelled(std::string_view window_part, std::string_view label, std::size_t which = 0) {
         frames(2, ui_frame);
         const auto& stops = view.focus.stops();
-        const auto stop = std::find_if(stops.begin(), stops.end(), [&](const FocusStop& one) { return one.label == label; });
+        const auto stop =
+            std::find_if(stops.begin(), stops.end(), [&](const FocusStop& one) { return one.label == label && which-- == 0; });
         const ImGuiWindow* window = find_window(window_part);
         if (stop == stops.end() || window == nullptr) return std::nullopt;
         const ImGuiID id = stop->id;
@@ -74,16 +80,36 @@ protected:
         }
         return std::nullopt;
     }
+    bool is_listed(std::string_view label) {
+        frames(2, ui_frame);
+        const auto& stops = view.focus.stops();
+        return std::any_of(stops.begin(), stops.end(), [&](const FocusStop& one) { return one.label == label; });
+    }
+    /// Every control lies in the window, and inside of its pane if that does not scroll.
+    void expect_nothing_cut() {
+        frames(2, ui_frame);
+        const ImVec2 display = ImGui::GetIO().DisplaySize;
+        for (const FocusStop& stop : view.focus.stops()) {
+            const ImGuiWindow* const pane = ImGui::FindWindowByName(stop.window.c_str());
+            ASSERT_NE(pane, nullptr) << stop.window;
+            if (pane->ScrollMax.x > 0 || pane->ScrollMax.y > 0) continue;
+            const bool whole =
+                stop.left >= std::max(pane->Pos.x, 0.F) - 1 && stop.right <= std::min(pane->Pos.x + pane->Size.x, display.x) + 1 &&
+                stop.top >= std::max(pane->Pos.y, 0.F) - 1 && stop.bottom <= std::min(pane->Pos.y + pane->Size.y, display.y) + 1;
+            EXPECT_TRUE(whole) << stop.label << " in " << stop.window << " at " << stop.left << ", " << stop.top << " to " << stop.right
+                               << ", " << stop.bottom;
+        }
+    }
     void press_at(ImVec2 at) {
         ++clicks;
         click(at.x, at.y, ui_frame);
         frames(5, ui_frame);
     }
-    /// Instead of typing it.
-    void put_path(const std::filesystem::path& path) {
-        view.files.path.text = path.string();
-        view.files.path.focus = true;
-        ImGui::ClearActiveID();
+    /// In place of what the field holds, which has the keyboard.
+    void type_path(const std::filesystem::path& path) {
+        frames(2, ui_frame);
+        control('A');
+        type(path.string(), ui_frame);
         frames(4, ui_frame);
     }
     /// Ctrl + K, the words, Enter.
@@ -132,17 +158,22 @@ TEST_F(TeacherTrial, T2ProjectIt) {
     ImGui::GetIO().DisplaySize = {1280, 720};
     for (int i = 0; i < 3; ++i) control('+');
     EXPECT_GT(view.ui_zoom, 1.2);
-    theme.scale = 1;  // the window follows the zoom; here, the sizes of a window of 1280 × 720 are enough
+    theme.scale = static_cast<float>(view.ui_zoom);  // as the window does
     press(Key::F11, ui_frame);
     frames(3, ui_frame);
     EXPECT_TRUE(view.panes.only_centre);
     EXPECT_TRUE(find("##attnscope", {"all panes (Esc)"})) << "the way back is in sight";
+    expect_nothing_cut();
     type("c", ui_frame);
     frames(3, ui_frame);
     EXPECT_FALSE(session->document().forward.masks.causal);
+    with_context([](PanelContext& context) { EXPECT_THAT(eye_sentence(context), HasSubstr("no next one to predict")); });
+    EXPECT_FALSE(is_listed("##look_at")) << "the sentence is whole: there is no tooltip with the rest of it";
+    expect_nothing_cut();
     press(Key::Escape, ui_frame);
     frames(3, ui_frame);
     EXPECT_FALSE(view.panes.only_centre);
+    expect_nothing_cut();
     EXPECT_EQ(clicks, 0);
 }
 
@@ -155,10 +186,13 @@ TEST_F(TeacherTrial, T3MakeAStep) {
     const Look first = look_of(view);
     command_by_name("make lesson");
     ASSERT_EQ(view.files.task, FileTask::LessonStep);
-    view.files.path.text = folder.path() / "my-lesson.json";
-    view.files.lesson_step.title.clear();
-    frames(2, ui_frame);
     type("The full stop", ui_frame);
+    press(Key::Tab, ui_frame);
+    type("It looks back at {token[6]}.", ui_frame);
+    press(Key::Tab, ui_frame);
+    type_path(folder.path() / "my-lesson.json");
+    EXPECT_EQ(view.files.lesson_step.title, "The full stop");
+    EXPECT_EQ(view.files.lesson_step.caption, "It looks back at {token[6]}.");
     enter();
     EXPECT_EQ(view.files.task, FileTask::None) << session->files().notice;
     press(Key::Right, ui_frame);
@@ -187,15 +221,37 @@ TEST_F(TeacherTrial, T3MakeAStep) {
     EXPECT_LE(clicks, 4);
 }
 
+/// What is wrong with a sentence is said where it is typed, at once; what is found out later, at the foot of the sheet.
 TEST_F(TeacherTrial, AStepThatCannotBeMadeKeepsWhatWasTyped) {
     command_by_name("make lesson");
-    view.files.path.text = folder.path() / "my-lesson.json";
-    view.files.lesson_step.caption = "The weight is {weights[0,0}.";
+    const auto reds = [&] {
+        frames(3, ui_frame);
+        const auto& drawn = find_window("##lesson_step_sheet")->DrawList->VtxBuffer;
+        return std::count_if(drawn.begin(), drawn.end(), [&](const ImDrawVert& corner) { return corner.col == theme.colors.bad; });
+    };
+    const auto height = [] { return find_window("##lesson_step_sheet")->Size.y; };
+    press(Key::Tab, ui_frame);
+    press(Key::Tab, ui_frame);
+    type_path(folder.path() / "my-lesson.json");
+    press(Key::Tab, ui_frame);
+    press(Key::Tab, ui_frame);
+    type("The weight is {weights[0,0}.", ui_frame);
+    EXPECT_GT(reds(), 100) << "a frame and a line";
+    const float before = height();
+    enter();
+    EXPECT_EQ(view.files.task, FileTask::LessonStep);
+    EXPECT_TRUE(all<command::MakeLessonStep>().empty());
+    EXPECT_EQ(view.files.lesson_step.caption, "The weight is {weights[0,0}.");
+    control('A');
+    type("The weight is {weights[0,0,99,0]}.", ui_frame);
+    EXPECT_EQ(reds(), 0);
+    EXPECT_EQ(height(), before) << "nothing moves";
     enter();
     EXPECT_EQ(view.files.task, FileTask::LessonStep);
     EXPECT_TRUE(session->files().failed);
-    EXPECT_THAT(session->files().notice, HasSubstr("{weights[0,0}"));
-    EXPECT_EQ(view.files.lesson_step.caption, "The weight is {weights[0,0}.");
+    EXPECT_GT(reds(), 0);
+    EXPECT_GT(height(), before) << "inside of the sheet";
+    EXPECT_EQ(find_window("##notice"), nullptr) << "not behind it";
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "my-lesson.json"));
 }
 
@@ -221,7 +277,7 @@ TEST_F(TeacherTrial, T4FigureAndPage) {
     command_by_name("html");
     ASSERT_EQ(view.files.task, FileTask::Export);
     ASSERT_EQ(view.files.format, ExportAs::Page);
-    put_path(folder.path() / "masks.html");
+    type_path(folder.path() / "masks.html");
     press_item("##file_sheet", {"Export##do"});
     EXPECT_LE(clicks, 5);
     session->wait_for_files();
@@ -278,6 +334,45 @@ protected:
     }
 };
 
+TEST_F(EngineerTrial, E1OwnModel) {
+    namespace fs = std::filesystem;
+    const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf", model = folder / "gpt2";
+    fs::create_directories(model);
+    fs::create_directories(folder / "work/notes");
+    for (const char* file : {"config.json", "model.safetensors"}) fs::copy_file(golden / "gpt2" / file, model / file);
+    fs::copy_file(golden / "tokenizers/roberta/tokenizer.json", model / "tokenizer.json");
+    session->set_recent_files({(folder / "work/notes/text.txt").string()}, {});
+    press_item("##top", {"##file", "button"});
+    press_item("##Popup", {"Open a model…", "item"});
+    press_item("##places", {(folder.path() / "work/notes/").c_str()});
+    const ImVec2 up = press_item("##contents", {"##up"});
+    press_at(up);
+    EXPECT_EQ(view.files.path.text, folder.path().string() + "/");
+    const auto& listed = view.files.path.completions;
+    const auto line = static_cast<std::size_t>(std::find(listed.begin(), listed.end(), model.string() + "/") - listed.begin());
+    const std::optional<ImVec2> entry = find_labelled("##contents", "##entry", line);
+    ASSERT_TRUE(entry);
+    press_at(*entry);
+    EXPECT_EQ(view.files.path.text, model.string() + "/");
+    enter();
+    session->wait();
+    frames(4, ui_frame);
+    ASSERT_NE(session->document().model, nullptr) << session->files().notice;
+    EXPECT_LE(clicks, 6);
+    EXPECT_EQ(weights_origin(session->document()).text, "published model");
+    EXPECT_TRUE(find_labelled("##top", "##origin")) << "the badge";
+    const std::int64_t heads = trace().config.num_heads;
+    EXPECT_EQ(heads, session->document().model->config().num_heads);
+    for (std::int64_t head = 0; head < heads; ++head) EXPECT_FALSE(map_of({Stage::Weights, 0}, 0, head).empty()) << head;
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    control('A');
+    type("unbelievable", ui_frame);
+    enter();
+    EXPECT_GT(session->snapshot()->tokens[0].size(), 1U) << "one word in several pieces";
+    EXPECT_LE(clicks, 6);
+}
+
 TEST_F(EngineerTrial, E3CheckMyCode) {
     const std::filesystem::path dump = dump_of_wrong_code();
     press_item("##top", {"##more", "tab"});
@@ -285,7 +380,7 @@ TEST_F(EngineerTrial, E3CheckMyCode) {
     ASSERT_EQ(view.view, View::Doctor);
     press_item("##centre", {"…##dump"});
     ASSERT_EQ(view.files.task, FileTask::Dump);
-    put_path(dump);
+    type_path(dump);
     enter();
     session->wait_for_dump();
     frames(4, ui_frame);

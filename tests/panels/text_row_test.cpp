@@ -19,6 +19,7 @@ protected:
     TextRow() {
 #if IMGUI_VERSION_NUM < 18700
         ImGui::GetIO().KeyMap[ImGuiKey_V] = 'V';
+        ImGui::GetIO().KeyMap[ImGuiKey_A] = 'A';
 #endif
         open_example("causal-attention");
         type("t", ui_frame);
@@ -67,6 +68,36 @@ TEST_F(TextRow, TheLastWordStaysChosenWhileTheTextIsTyped) {
     type(" and", ui_frame);
     frames(3, ui_frame);
     EXPECT_EQ(view.locked.on(Axis::T), 2) << "any other stays where it is";
+}
+
+/// What the person looked at: the key too, though the text is typed anew from its first letter.
+TEST_F(TextRow, TheChosenPlaceComesBackOnceTheTextIsLongEnough) {
+    press(Key::Escape, ui_frame);
+    open_example("stories");
+    view.locked.set(Axis::T, 3);
+    view.locked.set(Axis::S, 2);
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    control('A');
+    type("Tom", ui_frame);
+    frames(3, ui_frame);
+    ASSERT_EQ(session->document().texts[0], "Tom");
+    EXPECT_EQ(view.locked.on(Axis::S), 0);
+    type(" gives a red ball to", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    ASSERT_EQ(session->document().texts[0], "Tom gives a red ball to");
+    EXPECT_EQ(view.locked.on(Axis::T), 3);
+    EXPECT_EQ(view.locked.on(Axis::S), 2);
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    view.locked.set(Axis::S, 5);
+    frames(2, ui_frame);
+    control('A');
+    type("Tom gives a", ui_frame);
+    frames(3, ui_frame);
+    ASSERT_EQ(session->document().texts[0], "Tom gives a");
+    EXPECT_EQ(view.locked.on(Axis::S), 2) << "the last word, where the place is gone";
 }
 
 /// From the menu to typing without another click.
@@ -172,13 +203,23 @@ TEST_F(CompletionList, TabTakesTheFirst) {
     EXPECT_EQ(centre->Size.y, size.y);
     press(Key::Tab, ui_frame);
     frames(3, ui_frame);
-    EXPECT_EQ(text(), "Tom gives a red");
+    EXPECT_EQ(text(), "Tom gives a red ") << "with the space after it";
     EXPECT_FALSE(is_open());
     ASSERT_TRUE(view.text_row.edit.editing);
-    type(" b", ui_frame);
+    type("b", ui_frame);
     frames(3, ui_frame);
     EXPECT_EQ(text(), "Tom gives a red b") << "one types on";
     EXPECT_TRUE(is_open());
+    press(Key::Tab, ui_frame);
+    frames(3, ui_frame);
+    const std::string sentence = text();
+    ASSERT_TRUE(sentence.ends_with(' '));
+    type(".", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(text(), sentence.substr(0, sentence.size() - 1) + ".") << "a full stop belongs to its word";
+    type(" L", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_TRUE(text().ends_with(". L")) << text();
 }
 
 TEST_F(CompletionList, EnterCommitsAndTakesOnlyWhatWasChosen) {
@@ -197,12 +238,12 @@ TEST_F(CompletionList, EnterCommitsAndTakesOnlyWhatWasChosen) {
     frames(2, ui_frame);
     press(Key::Enter, ui_frame);
     frames(4, ui_frame);
-    EXPECT_EQ(text(), "Tom gives a " + second);
+    EXPECT_EQ(text(), "Tom gives a " + second + " ");
     EXPECT_TRUE(view.text_row.edit.editing) << "it took the word and went on";
     press(Key::Enter, ui_frame);
     frames(3, ui_frame);
     EXPECT_FALSE(view.text_row.edit.editing);
-    EXPECT_EQ(text(), "Tom gives a " + second);
+    EXPECT_EQ(text(), "Tom gives a " + second + " ");
 }
 
 TEST_F(CompletionList, EscapeClosesItAndASecondOneTheEditor) {
@@ -236,9 +277,10 @@ TEST_F(CompletionList, AClickTakesALine) {
     const Box box = view.text_row.completions.box;
     click(box.min.x + 40, box.min.y + 6 + 28 + 14, ui_frame);
     frames(4, ui_frame);
-    EXPECT_EQ(text(), "Tom gives a " + second);
+    EXPECT_EQ(text(), "Tom gives a " + second + " ");
     EXPECT_TRUE(view.text_row.edit.editing);
     type(".", ui_frame);
+    frames(3, ui_frame);
     EXPECT_EQ(text(), "Tom gives a " + second + ".");
 }
 

@@ -239,9 +239,26 @@ TEST_F(Chips, ARowNarrowerThanAChipShowsItsBeginning) {
     width = 30;
     options.marks.query = 4;
     frames(2, contents);
-    // The row begins 24 pixels before the selected chip, after the gap to the previous one.
     click(50 + 27, 40, contents);
     EXPECT_EQ(clicked, 4);
+}
+
+/// What is seen whole and what is counted at the ends is the whole text, and the chosen query is seen whole, whatever becomes of the row.
+TEST_F(Chips, EveryTokenIsSeenOrCounted) {
+    const auto whole = [&] { return tokens.size() - result.before - result.after; };
+    for (const float room : {430.F, 300.F, 210.F, 160.F, 125.F})
+        for (int query = 0; query < 10; ++query) {
+            width = 430;
+            options.marks.query = query;
+            frames(2, contents);
+            width = room;  // as where a chip that says something begins to stand beside it
+            frames(2, contents);
+            const float inside = room - 2 * 40;
+            EXPECT_LE(static_cast<float>(whole()) * kPitch - 5, inside + 2) << room;
+            EXPECT_GE(static_cast<float>(whole() + 2) * kPitch, inside) << room;
+            EXPECT_TRUE(static_cast<int>(result.before) <= query && query < static_cast<int>(tokens.size() - result.after))
+                << query << " is cut in " << room;
+        }
 }
 
 TEST_F(Chips, OfNewWordsHaveTheirPlaceWhereTheIdStands) {

@@ -165,6 +165,12 @@ TEST(TrainWords, RunsAreNamedByWhatDistinguishesThem) {
     EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1"}));
 }
 
+TEST(TrainWords, ABranchSaysWhereItCameFrom) {
+    EXPECT_EQ(origin_words({3, 400}), "branched off run 3");
+    EXPECT_EQ(origin_words({3, 400, "warm"}), "branched off “warm”");
+    EXPECT_EQ(origin_words({3, 400, "", true}), "branched off run 3 of the session that saved it");
+}
+
 TEST(TrainWords, AValueOfAnotherStepSaysWhich) {
     const std::vector<double> steps = {1, 64, 1024, 1025};
     EXPECT_EQ(other_step(steps, 1), "");

@@ -15,6 +15,7 @@
 #include "app/session/values/readings.hpp"
 #include "tests/support/imgui_fixture.hpp"
 #include "tests/support/item_finder.hpp"
+#include "tests/support/trained_session.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -195,32 +196,16 @@ TEST_F(TrainSessionTest, AnswersAreThoseOfTheMomentThatIsShown) {
     session->apply({command::SetRun{settings}, ""});
     press(Key::Space, ui_frame);
     ASSERT_TRUE(becomes([&] { return run().phase == TrainingPhase::Finished; }));
-    const auto step_of_answers = [&] {
-        std::int64_t step = -1;
-        CommandSink sink;
-        Inquiry inquiry;
-        const States states = session->states();
-        const auto snapshot = session->snapshot();
-        const PanelContext context{{.theme = theme,
-                                    .canvas = canvas,
-                                    .document = session->document(),
-                                    .inquiry = inquiry,
-                                    .training = session->training(),
-                                    .view = view,
-                                    .number_store = number_store,
-                                    .commands = sink},
-                                   *snapshot,
-                                   states};
-        if (const HeldOutAnswers* answers = shown_answers(context)) step = answers->step;
-        return step;
+    const auto answers_are_of = [&](std::int64_t step) {
+        if (session->snapshot()->trained_step != step) return false;
+        const auto answers = session->results().find(session->states().shown, held_out(*session));
+        return answers && answers->step == step;
     };
-    EXPECT_EQ(step_of_answers(), 40);
+    EXPECT_TRUE(becomes([&] { return answers_are_of(40); }));
     session->apply({command::ShowMoment{11}, ""});
-    ASSERT_TRUE(becomes([&] { return session->snapshot()->trained_step == 11; }));
-    EXPECT_EQ(step_of_answers(), 10);
+    EXPECT_TRUE(becomes([&] { return answers_are_of(11); }));
     press(Key::End, ui_frame);
-    ASSERT_TRUE(becomes([&] { return session->snapshot()->trained_step == 40; }));
-    EXPECT_EQ(step_of_answers(), 40);
+    EXPECT_TRUE(becomes([&] { return answers_are_of(40); }));
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ using namespace std::chrono_literals;
 class TrainTrial : public InterfaceFixture {
 protected:
     TrainTrial() {
+#if IMGUI_VERSION_NUM < 18700
+        ImGui::GetIO().KeyMap[ImGuiKey_A] = 'A';
+#endif
         instant = false;
         begin(open_preset("stories"));
     }
@@ -45,6 +48,9 @@ protected:
     }
     void draw() override {
         files = session->files();
+        would_be_lost = {files.would_be_lost, run().step != run().saved_step, {}, files.left != nullptr};
+        for (const KeptRun& kept : run().kept)
+            if (kept.unsaved()) would_be_lost.earlier_runs.push_back(kept.run);
         InterfaceFixture::draw();
     }
 
@@ -78,6 +84,13 @@ protected:
         const auto at = look_for(window, path, step_x, step_y);
         ASSERT_TRUE(at.has_value()) << *(path.end() - 1) << " is not on screen";
         click_at(*at);
+    }
+    /// In place of what the field holds, which has the keyboard.
+    void type_path(const std::string& path) {
+        frames(2, ui_frame);
+        control('A');
+        type(path, ui_frame);
+        frames(3, ui_frame);
     }
     /// A small run of the task that the document has; it ends after so many steps.
     void set_small_run(TaskKind task, std::int64_t steps, std::int64_t evaluate_every = 10) {
@@ -125,10 +138,7 @@ TEST_F(TrainTrial, WatchSaveAndReturn) {
     ASSERT_TRUE(becomes([&] { return session->snapshot()->trained_step.value_or(120) < 120; }));
     const std::int64_t shown = *session->snapshot()->trained_step;
     control('S');
-    view.files.path.text = (folder / "mine.attnscope.json").string();
-    view.files.path.focus = true;
-    ImGui::ClearActiveID();
-    frames(3, ui_frame);
+    type_path((folder / "mine.attnscope.json").string());
     press(Key::Enter, ui_frame);
     session->wait_for_files();
     control('Q');
@@ -148,6 +158,35 @@ TEST_F(TrainTrial, WatchSaveAndReturn) {
     EXPECT_LE(clicks, 2);
 }
 
+/// Several runs at the end of a session: each is named, has a folder of its own, and is saved.
+TEST_F(TrainTrial, SaveAllRunsAndClose) {
+    const TemporaryFolder folder;
+    for (const std::int64_t steps : {12, 14, 16}) {
+        set_small_run(TaskKind::Repeat, steps);
+        apply(*session, command::RestartTraining{});
+        ASSERT_TRUE(becomes([&] { return finished() && run().step == steps; }));
+    }
+    apply(*session, command::RenameRun{2, "warm/up"});
+    ASSERT_TRUE(becomes([&] { return run().kept.at(1).name == "warm/up"; }));
+    control('Q');
+    ASSERT_EQ(view.files.closing, Closing::Asked);
+    press_control("##close_sheet", {"Save all and close##save"});
+    ASSERT_TRUE(becomes([&] { return view.files.task == FileTask::SaveRun; }));
+    view.files.path.text = (folder / fs::path(view.files.path.text).filename()).string();
+    view.files.path.focus = true;
+    ImGui::ClearActiveID();
+    frames(3, ui_frame);
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(becomes([&] { return view.files.task == FileTask::SaveRun; })) << i;
+        frames(3, ui_frame);  // its field has the keyboard
+        press(Key::Enter, ui_frame);
+    }
+    EXPECT_TRUE(becomes([&] { return view.files.closing == Closing::Now; }));
+    EXPECT_FALSE(files.in_the_way) << "no run is proposed the folder of another";
+    for (const auto& [name, steps] : {std::pair("repeat-run", 12), std::pair("warm-up", 14), std::pair("repeat-run-3", 16)})
+        EXPECT_EQ(read_run_checkpoint(folder / name).steps, steps) << name;
+}
+
 /// A run that another process trains: its folder is open, and what it saves appears.
 TEST_F(TrainTrial, FollowARunFromItsFolder) {
     const TemporaryFolder folder;
@@ -165,9 +204,7 @@ TEST_F(TrainTrial, FollowARunFromItsFolder) {
     train_to(20);
     press_control("##top", {"##file", "button"});
     press_control("##Popup", {"Open…", "item"}, 16, 5);
-    view.files.path.text = (folder / "run/").string();
-    view.files.path.focus = true;
-    ImGui::ClearActiveID();
+    type_path((folder / "run/").string());
     ASSERT_TRUE(becomes([&] { return files.preview != nullptr && files.preview->words.starts_with("Training run"); }));
     press(Key::Enter, ui_frame);
     ASSERT_TRUE(becomes([&] { return run().run != 0; })) << session->files().notice;
@@ -223,7 +260,13 @@ TEST_F(TrainTrial, TwoShortRunsBesideALongOne) {
     type("warm", ui_frame);
     press(Key::Enter, ui_frame);
     ASSERT_TRUE(becomes([&] { return !run().kept.empty() && run().kept.back().name == "warm"; }));
-    EXPECT_EQ(run_names(session->training().runs)[1], "warm");
+    with_context([&](PanelContext& context) {
+        EXPECT_EQ(names_of_runs(context), run_names(session->training().runs));
+        EXPECT_EQ(names_of_runs(context)[1], "warm");
+        view.train.names.names[0] = "as it was";
+        EXPECT_EQ(names_of_runs(context)[0], "as it was") << "made anew only for a new status";
+        view.train.names = {};
+    });
     in_row(1, "##eye");
     EXPECT_LE(axis_end(), 200) << "the axis fits the runs that are shown";
     EXPECT_LE(clicks, 8);
@@ -307,6 +350,11 @@ TEST_F(TrainTrial, BranchFromAnEarlierStepWithAnotherRate) {
             }
         EXPECT_TRUE(marked) << plot;
     }
+    const auto is_of_rate = [](const FocusStop& stop) { return stop.label == "##mark" && stop.window.find("##rate") != std::string::npos; };
+    const std::vector<FocusStop>& stops = view.focus.stops();
+    const auto mark = std::find_if(stops.begin(), stops.end(), is_of_rate);
+    ASSERT_NE(mark, stops.end());
+    EXPECT_GE(mark->top, find_window("##rate")->DC.CursorStartPos.y + font_size(theme.fonts.strong)) << "below the title";
 }
 
 TEST_F(TrainTrial, TheStepWithTheLowestLossBesideTheLast) {

@@ -3,9 +3,12 @@
 import json
 import math
 import os
+import re
 import shutil
 import struct
 import subprocess
+import time
+import unittest.mock
 
 import reading
 from reading import np, torch
@@ -25,6 +28,11 @@ UNKNOWN_WAYS = {"sink_in_the_sum", "sink_as_a_column", "renormalised_after_a_mas
                 "shifted_positions", "windows_of_an_image", "dropout_by_hand"}
 
 
+# Stages that stand in no picture: columns of a sink, a map of other heads, and what leaves several heads that are attentions of their own.
+NOT_DRAWN = {"sink_as_a_column": {"joined", "softmax"}, "heads_talk": {"mixed"}, "renormalised_after_a_mask": {"softmax.1"},
+             "grouped_with_five_axes": {"attention_out"}, "heads_in_a_loop": {"concat", "attention_out"}}
+
+
 def run(*arguments):
     return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
@@ -33,6 +41,25 @@ def examine(path):
     """(exit code, the line of JSON) of `attnscope recording`."""
     done = run("recording", path, "--json")
     return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+
+def as_float(array):
+    """A recorded tensor in float32; bfloat16 comes as its upper halves."""
+    return (array.astype(np.uint32) << 16).view(np.float32) if array.dtype == np.dtype("<u2") else array.astype(np.float32)
+
+
+def same(drawn, recorded):
+    """Whether they are equal to the bit; an axis that is missing or of size 1 holds for all."""
+    if drawn is None or recorded.size == 0:
+        return False
+    shape = [size for size in recorded.shape if size != 1]
+    whole = [size for size in drawn.shape if size != 1]
+    if shape != whole:
+        try:
+            recorded = np.broadcast_to(recorded.reshape([1] * (drawn.ndim - recorded.ndim) + list(recorded.shape)), drawn.shape)
+        except ValueError:
+            return False
+    return np.array_equal(recorded.reshape(drawn.shape), drawn, equal_nan=True)
 
 
 def findings(report, kind):
@@ -163,6 +190,106 @@ class ProgramTest(reading.FolderTest):
                 texts = [each["text"] for each in findings(report, "unusual")]
                 self.assertTrue(any(each.startswith(f"{stage}[{','.join(map(str, cell))}] is") for each in texts), texts)
                 self.assertEqual(report["attentions"][0]["verdict"], "unusual")
+
+    def drawn(self, path):
+        """{(layer, name of a stage in the recording): array} of what the window shows first."""
+        out = self.path("trace.safetensors")
+        done = run("trace", "--recording", path, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        arrays = {}
+        for name, array in reading.read_file(out)[1].items():
+            if name.endswith((".keep", ".ids")) or name in ("tokens", "source_tokens"):  # masks, and the words
+                continue
+            match = re.fullmatch(r"(?:decoder\.)?layers\.(\d+)\.(?:(?:cross_)?attention\.)?(?:cross_)?([a-z_]+(?:\.\d+)?)", name)
+            self.assertIsNotNone(match, name)
+            arrays[int(match[1]), "softmax" if match[2] == "weights.1" else match[2]] = array
+        return arrays
+
+    def test_every_way_is_drawn(self):
+        seen = 0
+        for name in ways_test.WAYS:
+            if name in ways_test.FUSED and not hasattr(F, "scaled_dot_product_attention"):
+                continue
+            with self.subTest(name):
+                path = self.record_way(name)
+                recording = reading.Recording(path)
+                step = recording.steps[max(recording.steps)]
+                drawn = self.drawn(path)
+                attentions, left = {}, set(drawn)
+                for key, array in step.items():
+                    attention, _, stage = key.rpartition("/")
+                    if attention and attention not in ("parameters", "inputs") and not stage.endswith(".grad"):
+                        attentions.setdefault(attention, {})[stage] = as_float(array)
+                # The attentions of the first group, in the order of the code, are the layers; the others have other sizes.
+                named = [each["name"] for graph in recording.json["graphs"] for each in graph["attentions"]]
+                layer = 0
+                for attention in named:
+                    stages = {stage: array for stage, array in attentions.get(attention, {}).items()
+                              if stage not in NOT_DRAWN.get(name, set())}
+                    if not stages or not all(same(drawn.get((layer, stage)), array) for stage, array in stages.items()):
+                        self.assertGreater(layer, 0, attention)
+                        continue
+                    left -= {(layer, stage) for stage in stages}
+                    layer += 1
+                # What only follows is drawn beside what was recorded.
+                follows = {(number, stage["name"]) for number, attention in enumerate(named) for graph in recording.json["graphs"]
+                           for each in graph["attentions"] if each["name"] == attention for stage in each["stages"]
+                           if stage.get("have") == "follows"}
+                self.assertLessEqual({stage for _, stage in left}, {stage for _, stage in follows})
+                seen += 1
+        self.assertGreater(seen, 50)
+
+    def test_a_changed_number_is_drawn(self):
+        path = self.record_heads(None)
+        change_number(os.path.join(path, "run1-step00000000-rank0.safetensors"), "Heads/weights", (1, 2, 3, 1), 0.125)
+        self.assertEqual(self.drawn(path)[0, "weights"][1, 2, 3, 1], 0.125)
+
+    def plain_arrays(self):
+        random = np.random.default_rng(3)
+        q, k, v = (random.normal(size=(4, 3)).astype(np.float32) for _ in range(3))
+        scores = q @ k.T
+        scaled = scores / np.float32(math.sqrt(3))
+        masked = np.where(np.tril(np.ones((4, 4), bool)), scaled, np.float32(-np.inf))
+        powers = np.exp(masked - masked.max(-1, keepdims=True))
+        weights = powers / powers.sum(-1, keepdims=True)
+        return {"q": q, "k": k, "v": v, "scores": scores, "scaled": scaled, "masked": masked, "weights": weights, "context": weights @ v}
+
+    def test_saved_arrays_are_drawn_with_what_follows(self):
+        arrays = self.plain_arrays()
+        for name in ("saved.attn", "saved.safetensors"):
+            path = self.path(name)
+            attnscope.save(path, tokens=["a", "b", "c", "d"], **arrays)
+            for stage, array in self.drawn(path).items():
+                self.assertTrue(same(array, arrays[stage[1]]), stage)
+            text = run("recording", path).stdout
+            for stage in ("scores", "scaled", "weights", "context"):
+                self.assertRegex(text, stage + r" .*follows")
+        # What is not computed as usual is taken as it is, not blamed.
+        attnscope.save(self.path("other.attn"), **{**arrays, "scaled": arrays["scores"] * 2})
+        self.assertNotIn("differs", run("recording", self.path("other.attn")).stdout)
+
+    def test_show_opens_one_window_and_adds_steps(self):
+        told, program = self.path("told"), self.path("window")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\necho \"$@\" >> {told}\nexec sleep 60\n")
+        os.chmod(program, 0o755)
+        arrays = self.plain_arrays()
+        with unittest.mock.patch.dict(os.environ, {"ATTNSCOPE": program}):
+            folder = attnscope.show(tokens=["a", "b", "c", "d"], **arrays)
+            self.addCleanup(shutil.rmtree, folder)
+            process = attnscope._Window.process
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            attnscope.show(weights=arrays["weights"] / 2)
+        for _ in range(600):
+            if os.path.exists(told):
+                break
+            time.sleep(0.1)
+        with open(told, encoding="utf-8") as file:
+            self.assertEqual(file.read().split(), [folder])
+        self.assertTrue(same(self.drawn(folder)[0, "weights"], arrays["weights"] / 2))
+        done = run("recording", folder, "--json")
+        self.assertEqual(json.loads(done.stdout)["steps"], [0, 1], done.stderr)
 
     def test_a_stage_is_exported(self):
         path, out = self.record_heads(None), self.path("weights.npy")

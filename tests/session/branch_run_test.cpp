@@ -88,9 +88,10 @@ TEST_F(BranchRunTest, ANameFromAFileIsShortAndWithoutControlCharacters) {
     train(session);
     command(command::RenameRun{1, "a\nb" + std::string(100, 'x')});
     save_run(session, folder / "run");
-    command(command::OpenCheckpoint{folder / "run"});
-    EXPECT_EQ(run().run, 2U);
-    EXPECT_EQ(run().name, "a\\x0Ab" + std::string(57, 'x') + "…");
+    Session other(open_preset(kDefaultPreset), no_wake);
+    apply(other, command::OpenCheckpoint{folder / "run"});
+    other.wait_for_training();
+    EXPECT_EQ(other.training().status->name, "a\\x0Ab" + std::string(57, 'x') + "…");
 }
 
 TEST_F(BranchRunTest, ANameIsSavedWithTheRun) {

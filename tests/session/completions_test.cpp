@@ -56,6 +56,19 @@ TEST_F(CompletionsTest, TheLikeliestComeFirstWhereTheTextBeforeIsRead) {
     for (std::size_t i = 1; i < best.size(); ++i) EXPECT_LE(*best[i].chance, *best[i - 1].chance);
 }
 
+/// Before the first letter of the next word has been read.
+TEST_F(CompletionsTest, TheLikeliestComeFirstAtTheEndOfWhatIsRead) {
+    read("stories", {"Tom gives a"});
+    const std::vector<Completion> best = found("Tom gives a ", "r");
+    ASSERT_FALSE(best.empty());
+    ASSERT_TRUE(best.front().chance.has_value());
+    const auto predicted = session_->get(facet::NextWords{0, {}});
+    const auto same = std::find_if(predicted->likeliest.begin(), predicted->likeliest.end(),
+                                   [&](const NextWord& word) { return word.text == best.front().word; });
+    ASSERT_NE(same, predicted->likeliest.end());
+    EXPECT_NEAR(*best.front().chance, same->predicted, 1e-6);
+}
+
 TEST_F(CompletionsTest, ByTheAlphabetWhereItIsNot) {
     read("stories", {"Lily has the b"});
     const std::vector<Completion> best = found("Tom gives a ", "b");

@@ -21,6 +21,7 @@
 #include "app/session/values/found_tokens.hpp"
 #include "app/session/values/gradients.hpp"
 #include "app/session/values/head_rows.hpp"
+#include "app/session/values/held_out.hpp"
 #include "app/session/values/knock_out.hpp"
 #include "app/session/values/map_region.hpp"
 #include "app/session/values/map_tensors.hpp"
@@ -119,6 +120,7 @@ const std::vector<Asking>& all_facets() {
         asking("verification", shown(), facet::Verification{kWeights}),
         asking("doctor", shown(), facet::Doctor{}),
         asking("sample", shown(), facet::Sample{}),
+        asking("held_out", shown(), facet::HeldOut{}),
         asking("next_words", shown(), facet::NextWords{}),
         asking("head_rows", shown(), facet::HeadRows{}),
         asking("knock_out", shown(), facet::KnockOut{}),

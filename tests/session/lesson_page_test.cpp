@@ -126,6 +126,18 @@ TEST(LessonPage, ARunThatCannotStartIsRefused) {
     EXPECT_THAT(page_refusal(before + idle), HasSubstr("nothing would be learned"));
 }
 
+/// The second step goes on with the run of the first, at a rate with which it would never get there.
+TEST(LessonPage, ARunThatWouldNeverGoOnIsRefused) {
+    const auto step = [](const char* rates, const char* end) {
+        return std::string(R"({"caption": "x", "training": {"task": "repeat", "settings": {"batch_size": 4, "train": {"schedule": {)") +
+               rates + R"(}}}, "until": {"steps": )" + end + "}}";
+    };
+    const std::string first = step(R"("kind": "constant", "rate": 0.001)", "3") + "}, ",
+                      idle = step(R"("kind": "constant", "rate": 0, "last_rate": 0)", "6");
+    EXPECT_THAT(page_refusal(first + idle + R"(, "moment": 5})"), HasSubstr("nothing would be learned"));
+    EXPECT_THAT(page_refusal(first + idle + "}"), HasSubstr("nothing would be learned")) << "and not the step of the one before";
+}
+
 TEST(LessonPage, EscapesWhateverComesFromOutside) {
     const Lesson lesson = read_lesson(
         R"({"name": "t", "title": "<b>T</b>", "summary": "a & b", "steps": [{"title": "\"><script>", "caption": "“{token[1]}” is <i>one</i>.",

@@ -157,6 +157,16 @@ TEST_F(LessonWriter, WhatNoLessonCanShowIsRefused) {
     EXPECT_THAT(refusal(document, Look{}, {"Title", "{weights[0,0}"}), HasSubstr("{weights[0,0}"));
 }
 
+/// What has no field in a lesson's file is noticed when the step is read again.
+TEST_F(LessonWriter, AStepThatWouldShowSomethingElseIsRefused) {
+    Document other_ids = open_preset("gpt-tiny");
+    other_ids.vocabulary_texts.insert(other_ids.vocabulary_texts.begin(), "zebra");
+    EXPECT_THAT(refusal(other_ids, Look{}), HasSubstr("something in these settings"));
+    Look few_controls;
+    few_controls.controls.reset();
+    EXPECT_THAT(refusal(open_preset("gpt-tiny"), few_controls), HasSubstr("something in this view"));
+}
+
 /// A file of another kind, or a lesson with a mistake, stays as it is.
 TEST_F(LessonWriter, AFileThatIsNoLessonStaysAsItIs) {
     const Json step = lesson_step(open_preset("gpt-tiny"), Look{}, run, {"Title", "x"});

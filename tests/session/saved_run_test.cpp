@@ -80,6 +80,13 @@ void expect_same_curves(const RunCurves& found, const RunCurves& expected) {
     EXPECT_EQ(heads_csv(found.heads), heads_csv(expected.heads));
 }
 
+/// What a model answers to all held-out sequences.
+std::vector<std::string> said(const HeldOutAnswers& answers) {
+    std::vector<std::string> all;
+    for (const HeldOutExample& example : answers.examples) all.insert(all.end(), example.predicted.begin(), example.predicted.end());
+    return all;
+}
+
 TEST(SavedRun, ComesBackAsItWasLeftAndGoesOn) {
     const TemporaryFolder folder;
     Session session(open_preset(kDefaultPreset), no_wake);
@@ -105,7 +112,6 @@ TEST(SavedRun, ComesBackAsItWasLeftAndGoesOn) {
         EXPECT_EQ(now.settings, before.settings);
         EXPECT_EQ(now.moments, before.moments);
         EXPECT_EQ(now.saved_step, 41);
-        EXPECT_FALSE(now.answers.empty());
         ASSERT_EQ(again.training().runs.size(), 1U);
         expect_same_curves(again.training().runs[0], session.training().runs[0]);
         again.wait();
@@ -119,6 +125,9 @@ TEST(SavedRun, ComesBackAsItWasLeftAndGoesOn) {
             show(session, step);
             ASSERT_EQ(again.snapshot()->trained_step, step);
             EXPECT_TRUE(numbers_of(again, again.states().shown) == numbers_of(session, session.states().shown)) << step;
+            const auto answers = again.get(held_out(again)), expected = session.get(held_out(session));
+            ASSERT_EQ(answers->step, step) << "the answers are those of the step that is shown";
+            EXPECT_EQ(said(*answers), said(*expected)) << step;
         }
         make_steps(again, 19);
         TrainingRun alone(before.settings);
@@ -192,6 +201,108 @@ TEST(SavedRun, IsFoundByADocumentBesideIt) {
     again.wait();
     EXPECT_EQ(numbers_of(again, again.states().shown), expected);
     EXPECT_EQ(again.training().status->file, folder / "mine-run");
+}
+
+/// Where it branched off and what was set when, also after it went on in between.
+TEST(SavedRun, ABranchRemembersWhereItCameFromAndWhatWasChanged) {
+    const TemporaryFolder folder;
+    Session session(open_preset(kDefaultPreset), no_wake);
+    train(session, small_run(20));
+    apply(session, command::RenameRun{1, "first try"});
+    apply(session, command::BranchRun{10});
+    RunSettings slower = small_run(40);
+    slower.train.schedule.rate = 1e-4;
+    apply(session, command::SetRun{slower});
+    make_steps(session, 5);
+    slower.batch_size = 8;
+    apply(session, command::SetRun{slower});
+    make_steps(session, 3);
+    session.update();
+    const RunCurves before = session.training().runs.back();
+    ASSERT_EQ(before.origin, (RunOrigin{1, 10, "first try"}));
+    ASSERT_EQ(before.changes.size(), 2U);
+    save(session, run_document(folder / "branch"));
+
+    Session again(open_preset("gpt-tiny"), no_wake);
+    open(again, folder / "branch");
+    const RunCurves& now = again.training().runs.at(0);
+    EXPECT_EQ(now.origin, (RunOrigin{1, 10, "first try", true})) << "of another session: it is no run of this one";
+    EXPECT_EQ(now.settings, before.settings) << "as it began";
+    EXPECT_EQ(now.changes, before.changes);
+    make_steps(again, 1);
+    save(again, run_document(folder / "branch"));
+    Session third(open_preset("gpt-tiny"), no_wake);
+    open(third, folder / "branch");
+    EXPECT_EQ(third.training().runs.at(0).origin, now.origin);
+    EXPECT_EQ(third.training().runs.at(0).changes, before.changes);
+}
+
+/// The run that is there is chosen: a second one would only be mistaken for another.
+TEST(SavedRun, OpenedAgainItIsTheOneThatIsThere) {
+    const TemporaryFolder folder;
+    Session session(open_preset(kDefaultPreset), no_wake);
+    train(session, small_run(20));
+    save(session, run_document(folder / "with document"));
+    RunSettings other = small_run(12);
+    other.seed = 5;
+    apply(session, command::SetRun{other});
+    apply(session, command::RestartTraining{});
+    session.wait_for_training();
+    save_run(session, folder / "alone");
+    for (const char* name : {"with document", "alone", "alone/", "with document/model.safetensors"}) {
+        open(session, folder / name);
+        const std::uint64_t number = std::string_view(name).starts_with("alone") ? 2 : 1;
+        EXPECT_EQ(session.training().runs.size(), 2U) << name;
+        EXPECT_EQ(session.training().status->run, number) << name;
+        ASSERT_TRUE(session.document().trained.has_value()) << name;
+        EXPECT_EQ(session.document().trained->run, number) << name;
+        EXPECT_FALSE(session.files().failed) << session.files().notice;
+    }
+    // The current one is shown again, too.
+    open(session, folder / "alone");
+    apply(session, command::OpenPreset{"gpt-tiny"});
+    ASSERT_FALSE(session.document().trained.has_value());
+    open(session, folder / "alone");
+    ASSERT_TRUE(session.document().trained.has_value());
+    EXPECT_EQ(session.document().trained->run, 2U);
+    // What it was before it went on is another run,
+    RunSettings on = other;
+    on.stop.steps = 14;
+    apply(session, command::SetRun{on});
+    make_steps(session, 1);
+    open(session, folder / "alone");
+    EXPECT_EQ(session.training().runs.size(), 3U);
+    EXPECT_EQ(session.training().status->step, 12);
+    // and so is what another program has trained on.
+    Session elsewhere(open_preset(kDefaultPreset), no_wake);
+    open(elsewhere, folder / "alone");
+    RunSettings longer = other;
+    longer.stop.steps = 20;
+    apply(elsewhere, command::SetRun{longer});
+    make_steps(elsewhere, 3);
+    save_run(elsewhere, folder / "alone");
+    open(session, folder / "alone");
+    EXPECT_EQ(session.training().runs.size(), 4U);
+    EXPECT_EQ(session.training().status->step, 15);
+}
+
+/// A document names a folder beside it for its run; the run that has this folder keeps it.
+TEST(SavedRun, EveryRunHasAFolderOfItsOwn) {
+    const TemporaryFolder folder;
+    Session session(open_preset(kDefaultPreset), no_wake);
+    train(session, small_run(12));
+    save(session, folder / "mine.attnscope.json");
+    apply(session, command::RestartTraining{});
+    session.wait_for_training();
+    save(session, folder / "mine.attnscope.json");
+    EXPECT_FALSE(session.files().in_the_way);
+    EXPECT_TRUE(fs::exists(folder / "mine-run-2" / kCheckpointName));
+    // Into the first one's folder it is saved only if asked for, and nobody else is blamed.
+    apply(session, command::SaveRun{2, folder / "mine-run"});
+    session.wait_for_files();
+    ASSERT_TRUE(session.files().in_the_way);
+    EXPECT_FALSE(session.files().in_the_way->changed);
+    EXPECT_TRUE(session.files().in_the_way->is_other_run);
 }
 
 TEST(SavedRun, ANewRunIsNotSavedOverTheOneThatWasOpened) {

@@ -103,8 +103,10 @@ TEST(SentenceRuns, OnesOwnSentenceStaysWhileTheRunAndItsSuccessorGoOn) {
 TEST(SentenceRuns, ExamplesMarkTheWordsOfTheAnswer) {
     Session session(open_preset(kDefaultPreset), no_wake);
     train(session, small_sentences(TaskKind::Translate));
-    ASSERT_FALSE(session.training().status->answers.empty());
-    const auto& examples = session.training().status->answers.back()->examples;
+    session.wait();
+    const auto answers = session.get(held_out(session));
+    EXPECT_EQ(answers->step, session.training().status->step);
+    const auto& examples = answers->examples;
     ASSERT_FALSE(examples.empty());
     for (const HeldOutExample& example : examples) {
         EXPECT_FALSE(example.source.empty());
@@ -129,8 +131,9 @@ TEST(SentenceRuns, ExamplesShowWhatWasHiddenInItsPlace) {
     ASSERT_EQ(shown->problem, "");
     EXPECT_TRUE(session.get(facet::Verification{})->ok);
     EXPECT_NE(session.compute(facet::Sample{session.document().sampling}).problem, "") << "it does not write on";
-    ASSERT_FALSE(run.answers.empty());
-    for (const HeldOutExample& example : run.answers.back()->examples) {
+    const auto answers = session.get(held_out(session));
+    ASSERT_FALSE(answers->examples.empty());
+    for (const HeldOutExample& example : answers->examples) {
         int asked = 0;
         for (std::size_t i = 0; i < example.tokens.size(); ++i) {
             EXPECT_NE(example.tokens[i], kBlank);

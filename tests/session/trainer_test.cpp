@@ -87,8 +87,6 @@ TEST(Trainer, TrainsUntilTheStopCondition) {
     EXPECT_EQ(desk.now().parameters_step, 1003);
     EXPECT_EQ(desk.now().probe, "abca");
     EXPECT_EQ(desk.now().vocabulary, (std::vector<std::string>{"a", "b", "c"}));
-    EXPECT_EQ(desk.now().answers.back()->examples.at(0).tokens.at(0), "1000");
-    EXPECT_EQ(desk.now().answers.front()->step, 0) << "the answers of every evaluation are kept";
     EXPECT_EQ(fault_of(desk.report), "");
     EXPECT_EQ(desk.report.runs.at(0).heads.front().step, 0);
     EXPECT_EQ(desk.report.runs.at(0).heads.back().step, 1003);

@@ -76,20 +76,6 @@ std::shared_ptr<RunStatus> fake_status(const FakeRun& fake) {
     status->history_bytes = std::size_t{38} << 20;
     status->history_budget = std::size_t{256} << 20;
     status->probe = "akmzqakmzq";
-    std::vector<HeldOutExample> examples;
-    for (const char* text : {"akmzqakmzq", "bdfhjbdfhj", "qponmqponm", "xaybzxaybz"}) {
-        HeldOutExample example;
-        for (const char* c = text; *c != 0; ++c) {
-            example.tokens.emplace_back(1, *c);
-            const bool asked = example.tokens.size() > 6;
-            const bool wrong = asked && c[-1] == 'f';
-            example.right.push_back(static_cast<std::int8_t>(!asked ? -1 : wrong ? 0 : 1));
-            example.predicted.push_back(!asked ? "" : wrong ? "q" : std::string(1, *c));
-        }
-        examples.push_back(std::move(example));
-    }
-    for (std::int64_t step = 0; step <= fake.steps; step += 50)
-        status->answers.push_back(std::make_shared<const HeldOutAnswers>(HeldOutAnswers{step, examples}));
     status->tokens_per_second = 31240;
     status->ms_per_step = 16.4;
     status->seconds = 20;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/session/session.hpp"
+#include "app/session/values/held_out.hpp"
 #include "engine/train/run_settings.hpp"
 
 namespace attn::app {
@@ -32,6 +33,14 @@ inline void train(Session& session, const RunSettings& run = small_run()) {
     apply(session, command::SetRun{run});
     apply(session, command::StartTraining{});
     session.wait_for_training();
+}
+
+/// The answers of the shown model to held-out sequences of the current run, as the Train view asks for them.
+inline facet::HeldOut held_out(const Session& session) {
+    const RunStatus& run = *session.training().status;
+    facet::HeldOut asked{run.held_out, run.settings.train.forward};
+    asked.forward.dropout = {};
+    return asked;
 }
 
 /// Saves the current run in a folder.

@@ -7,6 +7,7 @@
 
 #include "app/panels/kit/section.hpp"
 #include "app/panels/write/writing_actions.hpp"
+#include "app/session/document/view.hpp"
 #include "app/widgets/box.hpp"
 
 namespace attn::app {
@@ -20,6 +21,7 @@ enum class Home : std::uint8_t {
     Write,     ///< all settings, in the Write view
     Lines,     ///< all settings, in the Lines view
     Train,     ///< the settings of a run
+    Picture,   ///< beside a map
 };
 
 struct ListedControl {
@@ -29,6 +31,7 @@ struct ListedControl {
 };
 
 constexpr std::array kControls = {
+    ListedControl{"Colour scale", "scale, range, color scale", Home::Picture, "", "colour scale"},
     ListedControl{"Softmax temperature", "temperature, sharpness", Home::Settings, "softmax", "softmax temperature"},
     ListedControl{"Sampling temperature", "temperature", Home::Write, "sampler", "sampling temperature"},
     ListedControl{"Dropout", "drop out", Home::Settings, "softmax", "dropout"},
@@ -37,7 +40,7 @@ constexpr std::array kControls = {
     ListedControl{"Sampler: top-p", "top-p, nucleus", Home::Write, "sampler", "top-p"},
     ListedControl{"Sampler: min-p", "min-p", Home::Write, "sampler", "min-p"},
     ListedControl{"Sampler: how many tokens", "tokens to write", Home::Write, "sampler", "tokens"},
-    ListedControl{"Seed of the sampler", "seed", Home::Write, "sampler", "seed"},
+    ListedControl{"Seed of the sampler", "seed", Home::Write, "sampler", "seed of the sampler"},
     ListedControl{"Least weight of a line", "min weight, threshold", Home::Lines, "lines", "min weight"},
     ListedControl{"Memory and speed", "memory, speed, faster, gpu, threads", Home::Settings, "model", "memory"},
     ListedControl{"Learning rate", "learning rate, rate, step size", Home::Train, "run optimizer", "learning rate"},
@@ -50,7 +53,7 @@ constexpr std::array kControls = {
     ListedControl{"Layers of the run", "depth", Home::Train, "run model", "layers"},
     ListedControl{"Heads of the run", "", Home::Train, "run model", "heads"},
     ListedControl{"Width of the run", "width, d_model", Home::Train, "run model", "d_model"},
-    ListedControl{"Seed of the run", "seed", Home::Train, "run model", "seed"},
+    ListedControl{"Seed of the run", "seed", Home::Train, "run model", "seed of the run"},
     ListedControl{"Steps of the run", "steps, stop at", Home::Train, "run stop", "steps"},
 };
 
@@ -62,6 +65,11 @@ void open_home(C& context, const ListedControl& control) {
         view.panes.left = true;
         if (const auto folded = view.settings.folded.find(control.section); folded != view.settings.folded.end())
             view.settings.folded.erase(folded);
+        return;
+    }
+    if (control.home == Home::Picture) {
+        if (!shows_maps(view.view)) view.view = View::Step;
+        if (view.stage.stage == Stage::Tokens) view.stage = {Stage::Weights, 0, view.stage.stack};
         return;
     }
     if (control.home == Home::Write) view.view = View::Write;
@@ -115,9 +123,9 @@ void draw_framed_control(C& context) {
     constexpr float kSlider = 26, kLabelAbove = 18;  // a slider is lower than any other control, and has its label above it
     if (box->height() < context.px(kSlider)) box->min.y -= context.px(kLabelAbove);
     const float edge = context.px(4);
-    ImGui::GetForegroundDrawList()->AddRect({box->min.x - edge, box->min.y - edge}, {box->max.x + edge, box->max.y + edge},
-                                            context.theme.colors.chosen, context.px(6), 0, context.px(2));
-    context.view.drawn.framed = true;
+    const Box frame{{box->min.x - edge, box->min.y - edge}, {box->max.x + edge, box->max.y + edge}};
+    ImGui::GetForegroundDrawList()->AddRect(frame.min, frame.max, context.theme.colors.chosen, context.px(6), 0, context.px(2));
+    context.view.drawn.framed = frame;
 }
 
 }  // namespace attn::app

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "app/panels/kit/emit.hpp"
@@ -16,6 +17,7 @@
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/settings/mistakes.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/widgets/text.hpp"
 
 namespace attn::app {
 namespace {
@@ -115,6 +117,18 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
             &PanelContext::ready, ""));
 }
 
+void add_recent_files(const PanelContext& context, std::vector<Action>& all) {
+    for (const std::string& recent : context.files.recent) {
+        const std::filesystem::path path = recent;
+        all.push_back(without_key(
+            "Open recent: " + visible_text(path.filename().string()), "File",
+            [path](PanelContext& c) {
+                c.commands.push_back({command::OpenFile{path}, ""});
+            },
+            {}, visible_text(path.parent_path().string())));
+    }
+}
+
 void add_lessons(std::vector<Action>& all) {
     for (const auto& lesson : lessons())
         all.push_back(without_key(
@@ -211,6 +225,7 @@ void add_listed_actions(const PanelContext& context, std::vector<Action>& all) {
     };
     add_of_kind(ActionKind::Lesson, [&] { add_lessons(all); });
     add_of_kind(ActionKind::Example, [&] { add_examples(all); });
+    add_recent_files(context, all);
     add_tasks(all);
     add_of_kind(ActionKind::Place, [&] { add_places(context, all); });
     add_parts(all);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/shown_maps.hpp"
@@ -100,6 +101,9 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
     if (matrix.symbol.starts_with(kHead) && text_width(font, matrix.symbol) > box.width() + context.px(4))
         symbol = matrix.symbol.substr(kHead.size());
     const float width = text_width(font, symbol);
+    // Where there is no room at the right, the name alone goes to the left.
+    const bool at_left = !above && at.x + width + context.px(4) > ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - context.px(8);
+    if (at_left) at.x = box.min.x - context.px(10) - width;
     const bool stage = matrix.origin && matrix.origin->parameter.empty() && !(matrix.origin->stage == options.stage);
     bool clicked = false, hovered = false;
     if (stage) {
@@ -112,7 +116,7 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
         ImGui::PopID();
     }
     draw_text(list, font, at, hovered ? colors.accent : colors.text, symbol);
-    if (small) return clicked;
+    if (small || at_left) return clicked;
     const Shape shape{{matrix.row_axis, matrix.data.rows}, {matrix.col_axis, matrix.data.cols}};
     const ImVec2 shape_at =
         options.role == MatrixRole::Top ? ImVec2{at.x, at.y + context.px(20)} : ImVec2{at.x + width + context.px(10), at.y + context.px(3)};
@@ -269,6 +273,27 @@ std::string_view whose_largest(const PanelContext& context, const Matrix& result
     return heads && texts ? "of all heads and texts" : heads ? "of all heads" : texts ? "of all texts" : "";
 }
 
+std::string numbers_of_range(const HeatmapStyle& style) {
+    const std::string hi = format_number(static_cast<double>(style.hi), {.decimals = 2});
+    return style.lo == -style.hi ? "±" + hi : fmt::format("{} to {}", format_number(static_cast<double>(style.lo), {.decimals = 2}), hi);
+}
+
+/// Which numbers the colours meant before, for a moment after these have changed; "" otherwise. While a run is played, they change all the
+/// time.
+std::string range_before(PanelContext& context, const Matrix& result, const HeatmapStyle& style) {
+    constexpr double kSeconds = 4;
+    if (context.picture_alone || style.per_row) return "";
+    const std::size_t kind =
+        (result.content == Content::Probability ? 1U : 0U) + (result.is_difference ? 2U : 0U) + (result.is_gradient ? 4U : 0U);
+    ToldRange& told = context.view.told_ranges.at(kind);
+    if (told.lo != style.lo || told.hi != style.hi) {
+        const HeatmapStyle before{.lo = std::exchange(told.lo, style.lo), .hi = std::exchange(told.hi, style.hi)};
+        told.was = "was " + numbers_of_range(before);
+        told.until = before.lo < before.hi && !context.view.train.replaying ? context.now + kSeconds : 0;
+    }
+    return context.now < told.until ? told.was : "";
+}
+
 void draw_range_menu(PanelContext& context, const Matrix& result, const HeatmapStyle& style, ImVec2 at) {
     ImGui::SetCursorScreenPos(at);
     const bool capped = result.is_difference && keys_of(result) > kManyKeys && style.hi == most_of_weights(keys_of(result));
@@ -283,7 +308,8 @@ void draw_range_menu(PanelContext& context, const Matrix& result, const HeatmapS
           "of the loss, instead of the numbers (D)",
           {.tooltip = "How much the loss would change with each number.", .disabled = no_gradients(context)}}}};
     color_menu(context.ui(), "##colors", colors_of(context, result), result.content == Content::Probability, style,
-               std::span(switches).first(shows_maps(context.view.view) ? 2 : 1), capped, whose_largest(context, result));
+               std::span(switches).first(shows_maps(context.view.view) ? 2 : 1), capped, whose_largest(context, result),
+               range_before(context, result, style));
     if (gradients != context.wants_gradients()) context.view.gradients = gradients;
 }
 

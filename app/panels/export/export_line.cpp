@@ -23,10 +23,10 @@ std::optional<double> export_shown_from(const FileView& view) {
     return view.exporting_since ? std::optional(*view.exporting_since + kExportShownAfter) : std::nullopt;
 }
 
-float draw_export_line(PanelContext& context, float bottom) {
+void draw_export_line(PanelContext& context, float bottom) {
     constexpr float kPadding = 14, kBetween = 12, kHeight = 44, kBar = 160, kCancel = 72, kMostName = 300, kFoot = 12;
     const std::optional<double> from = export_shown_from(context.view.files);
-    if (!context.files.exporting || !from || context.now < *from) return bottom;
+    if (!context.files.exporting || !from || context.now < *from) return;
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
     const ExportUnderWay& shown = *context.files.exporting;
@@ -56,7 +56,6 @@ float draw_export_line(PanelContext& context, float bottom) {
     if (button(ui, "Cancel", {.width = kCancel, .notes = {.tooltip = "Stops writing; a file of this name stays as it was."}}))
         context.commands.push_back({command::CancelExport{}, ""});
     ImGui::End();
-    return min.y;
 }
 
 }  // namespace attn::app

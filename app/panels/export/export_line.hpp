@@ -14,7 +14,7 @@ inline constexpr double kExportShownAfter = 0.3;
 void keep_up_with_export(PanelContext& context);
 /// From when on the export under way is shown; none if nothing is exported.
 std::optional<double> export_shown_from(const FileView& view);
-/// Draws the line above `bottom` if it is due; returns the upper edge of what is drawn.
-float draw_export_line(PanelContext& context, float bottom);
+/// Draws the line above `bottom` if it is due.
+void draw_export_line(PanelContext& context, float bottom);
 
 }  // namespace attn::app

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -11,6 +13,7 @@
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/session/document/named_runs.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/files/model_shelf.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
@@ -78,6 +81,8 @@ void begin_lesson_page(PanelContext& context) {
     const std::string name = (lesson == nullptr ? std::string("lesson") : visible_text(lesson->name)) + ending_of(view.format);
     begin_path_sheet(context, FileTask::Export, view.export_folder + name);
 }
+
+void begin_new(PanelContext& context) { open_example(context, find_preset(kFirstPreset), 0); }
 
 void begin_open(PanelContext& context) {
     const DesktopDialog& desktop = context.view.files.desktop;
@@ -174,11 +179,24 @@ std::uint64_t shown_run(const PanelContext& context) {
     return run == current.run || is_kept ? run : 0;
 }
 
-const char* task_name_of(const PanelContext& context, std::uint64_t run) {
+/// A folder that is not there yet for a run that has none: called like the run, or after its task and number.
+std::string folder_for_run(const PanelContext& context, std::uint64_t run) {
     const RunStatus& current = *context.training.status;
-    for (const KeptRun& kept : current.kept)
-        if (kept.run == run) return task_info(kept.settings.task.kind).name;
-    return task_info(current.settings.task.kind).name;
+    std::string name = current.name;
+    TaskKind task = current.settings.task.kind;
+    for (const KeptRun& kept : current.kept) {
+        if (kept.run != run) continue;
+        name = kept.name;
+        task = kept.settings.task.kind;
+    }
+    std::replace(name.begin(), name.end(), '/', '-');
+    const bool named = !name.empty() && name.front() != '.';
+    const std::string begin = usual_folder(context, true) + (named ? name : std::string(task_info(task).name) + "-run");
+    std::error_code unknown;
+    std::string folder;
+    for (std::uint64_t number = named ? 1 : run; folder.empty() || std::filesystem::exists(folder, unknown); ++number)
+        folder = number == 1 ? begin : fmt::format("{}-{}", begin, number);
+    return folder;
 }
 
 }  // namespace
@@ -202,8 +220,7 @@ void begin_save_run(PanelContext& context, std::uint64_t run, bool ask) {
     const std::filesystem::path own = folder_of_run(context, run);
     if (!own.empty() && !ask) return save_run(context, run, own);
     context.view.files.saved_run = run;
-    begin_where_wanted(context, FileTask::SaveRun,
-                       own.empty() ? usual_folder(context, true) + task_name_of(context, run) + "-run" : own.string());
+    begin_where_wanted(context, FileTask::SaveRun, own.empty() ? folder_for_run(context, run) : own.string());
 }
 
 void save_run(PanelContext& context, std::uint64_t run, const std::filesystem::path& folder) {
@@ -261,6 +278,7 @@ void draw_recent_items(PanelContext& context) {
 
 void draw_file_items(PanelContext& context) {
     const Ui ui = context.ui();
+    if (menu_item(ui, "New", false, "The first example, not saved yet.")) begin_new(context);
     if (menu_item(ui, "Open…", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
     if (menu_item(ui, "Open a model…", false, kListedModels)) begin_open_model(context);
@@ -291,7 +309,7 @@ void draw_file_items(PanelContext& context) {
 
 bool file_sheet_is_open(const PanelContext& context) {
     const FileView& view = context.view.files;
-    return view.task != FileTask::None || view.closing == Closing::Asked || context.leftover != nullptr || context.files.text.has_value() ||
+    return view.task != FileTask::None || view.closing == Closing::Asked || asks_to_restore(context) || context.files.text.has_value() ||
            asks_for_model(context) || asks_about_replacing(context);
 }
 

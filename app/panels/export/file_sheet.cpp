@@ -338,7 +338,7 @@ void draw_path_sheet(PanelContext& context) {
     if (entered && can_confirm(context) && !is_in_no_folder(context)) confirm(context, warns_of_replacing(context));
     else if (entered) view.path.focus = true;  // Enter on a folder opens it; on a name, typing continues
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
-    ImGui::End();
+    end_sheet(context);
 }
 
 /// Asks whether an opened text should be shown or learned.
@@ -361,144 +361,22 @@ void draw_text_question(PanelContext& context) {
     if (button(ui, "Train on it", {.notes = {.tooltip = "The next training run learns to continue this text."}})) answer = As::Training;
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.notes = {.tooltip = "Esc"}}) || key_pressed(Key::Escape, false) || !stays) answer = As::Nothing;
-    ImGui::End();
+    end_sheet(context);
     if (!answer) return;
     context.commands.push_back({command::UseText{*answer}, ""});
     if (*answer == As::Training) context.view.view = View::Train;
     if (*answer == As::Probe && context.view.view == View::Train) context.view.view = View::Step;
 }
 
-constexpr double kNoticeSeconds = 6;
-
-/// The position of a notice of this size: errors above the picture, so that they are not missed; everything else over the tabs of the
-/// views, where it hides nothing that is being read. The picture alone has no tabs.
-ImVec2 notice_place(const PanelContext& context, ImVec2 size, bool failed, float picture_bottom) {
-    constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 12, kOverTabs = 2;
-    const bool alone = context.view.panes.only_centre;
-    const float x = (ImGui::GetIO().DisplaySize.x - size.x) / 2;
-    if (failed) return {x, context.px(alone ? kAboveCentreAlone : kAbovePicture)};
-    return {x, alone ? picture_bottom - size.y - context.px(kFoot) : context.px(kOverTabs)};
-}
-
-/// Whether the mouse has just moved onto the box. Where it rests already, a notice can be read all the same.
-bool mouse_enters(ImVec2 min, ImVec2 max) {
-    const ImVec2 now = ImGui::GetIO().MousePos, moved = ImGui::GetIO().MouseDelta;
-    const auto inside = [&](float x, float y) { return x >= min.x && x < max.x && y >= min.y && y < max.y; };
-    return inside(now.x, now.y) && !inside(now.x - moved.x, now.y - moved.y);
-}
-
-/// A window of its own, so that clicks on it do not reach what is below. Returns whether it is to go: it was clicked, or the mouse wants
-/// what it covers, unless it is an error.
-bool draw_notice_box(PanelContext& context, const char* id, const std::string& text, bool failed, float picture_bottom) {
-    const auto& [colors, fonts, scale] = context.theme;
-    const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const float padding = context.px(14), most = std::min(context.px(720), display.x - context.px(40));
-    const float width = std::min(text_width(fonts.body, text), most - 2 * padding);
-    const ImVec2 size{width + 2 * padding, wrapped_height(fonts.body, width + 1, text) + 2 * padding};
-    const ImVec2 min = notice_place(context, size, failed, picture_bottom), max{min.x + size.x, min.y + size.y};
-    ImGui::SetNextWindowPos(min);
-    ImGui::SetNextWindowSize(size);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-    ImGui::Begin(id, nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav |
-                     ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoSavedSettings);
-    ImGui::PopStyleVar(2);
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    list.AddRectFilled(min, max, colors.raised, context.px(8));
-    if (failed) list.AddRectFilled(min, max, with_alpha(colors.bad, 0.14F), context.px(8));
-    list.AddRect(min, max, failed ? colors.bad : colors.line, context.px(8), 0, std::max(1.F, context.px(failed ? 2 : 1)));
-    draw_text_wrapped(list, fonts.body, {min.x + padding, min.y + padding}, width + 1, colors.text, text);
-    const bool clicked = ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0);
-    ImGui::End();
-    return clicked || (!failed && mouse_enters(min, max));
-}
-
-void take_refusal(PanelContext& context) {
-    const FilesState& files = context.files;
-    NoticeView& view = context.view.files.notices;
-    view.refusal = files.notice;
-    view.refused_at = context.now;
-    view.of = files.notice_of;
-    view.ended = files.ended[static_cast<std::size_t>(view.of)];
-    view.view = context.view.view;
-    view.stage = context.view.stage;
-    view.head = context.view.head;
-}
-
-/// Whether the error shown is about something that has changed since.
-bool cause_is_gone(const PanelContext& context) {
-    const NoticeView& view = context.view.files.notices;
-    const bool looks_elsewhere = context.view.view != view.view || context.view.stage != view.stage || context.view.head != view.head;
-    return context.files.ended[static_cast<std::size_t>(view.of)] != view.ended || (view.of == NoticeOf::View && looks_elsewhere);
-}
-
-void take_notice(PanelContext& context) {
-    const FilesState& files = context.files;
-    NoticeView& view = context.view.files.notices;
-    if (files.notices != view.number) {
-        view.number = files.notices;
-        view.has_succeeded = !files.failed;
-        view.until = files.failed ? 0 : context.now + kNoticeSeconds;
-        if (files.failed) take_refusal(context);
-    }
-    if (!view.refusal.empty() && cause_is_gone(context)) view.refusal.clear();
-    if (view.has_succeeded && context.now >= view.refused_at + kNoticeSeconds) view.refusal.clear();
-}
-
-void draw_notices(PanelContext& context, float picture_bottom) {
-    NoticeView& view = context.view.files.notices;
-    take_notice(context);
-    if (context.now < view.until && draw_notice_box(context, "##notice", visible_text(context.files.notice, true), false, picture_bottom))
-        view.until = 0;
-    if (view.refusal.empty()) return;
-    const std::string words = visible_text(view.refusal, true) + "\nClick here or press Enter to continue.";
-    if (draw_notice_box(context, "##refusal", words, true, picture_bottom)) view.refusal.clear();
-}
-
 }  // namespace
 
-void begin_modal_sheet(const PanelContext& context, const char* id, float logical_width) {
-    ImGui::SetNextWindowPos({0, 0});
-    ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-    ImGui::PushStyleColor(ImGuiCol_WindowBg, with_alpha(context.theme.colors.window, 0.6F));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
-    // It takes the mouse from everything below the sheet.
-    ImGui::Begin("##veil", nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
-    ImGui::End();
-    ImGui::PopStyleVar(2);
-    ImGui::PopStyleColor();
-    begin_sheet(context, id, logical_width);
-}
-
-bool begin_sheet(const PanelContext& context, const char* id, float logical_width) {
-    const auto& [colors, fonts, scale] = context.theme;
-    const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const float width = std::min(context.px(logical_width), display.x - context.px(40));
-    ImGui::SetNextWindowPos({(display.x - width) / 2, display.y * 0.14F});
-    ImGui::SetNextWindowSize({width, 0});
-    ImGui::SetNextWindowFocus();
-    ImGui::PushStyleColor(ImGuiCol_WindowBg, colors.pane);
-    ImGui::PushStyleColor(ImGuiCol_Border, colors.accent);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(10));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(24), context.px(18)});
-    ImGui::Begin(id, nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav |
-                     ImGuiWindowFlags_AlwaysAutoResize);
-    ImGui::PopStyleVar(2);
-    ImGui::PopStyleColor(2);
-    return !(ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing());
-}
-
-void draw_file_sheet(PanelContext& context, float picture_bottom) {
+void draw_file_sheet(PanelContext& context, const Box& picture) {
     draw_close_sheet(context);
     keep_up_with_export(context);
-    picture_bottom = draw_export_line(context, picture_bottom);
-    if (context.view.files.closing == Closing::Asked) return draw_notices(context, picture_bottom);
+    draw_export_line(context, picture.max.y);
+    if (context.view.files.closing == Closing::Asked) return draw_notices(context, picture);
     if (const auto chosen = take_desktop_path(context)) use_desktop_path(context, *chosen);
-    if (context.leftover != nullptr) draw_restore_sheet(context);
+    if (asks_to_restore(context)) draw_restore_sheet(context);
     else if (context.files.text) draw_text_question(context);
     else if (asks_for_model(context)) draw_missing_model_sheet(context);
     else if (asks_about_replacing(context)) draw_replace_sheet(context);
@@ -506,7 +384,7 @@ void draw_file_sheet(PanelContext& context, float picture_bottom) {
     else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
     else if (context.view.files.task == FileTask::LessonStep) draw_lesson_step_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
-    draw_notices(context, picture_bottom);
+    draw_notices(context, picture);
 }
 
 }  // namespace attn::app

@@ -79,13 +79,14 @@ LessonFile judge_file(const PanelContext& context, const FilePreview* preview) {
     return {"This file is no lesson: choose another name.", false};
 }
 
-/// A label and a field beside it; true if Enter was pressed in it.
-bool labelled_field(const PanelContext& context, const char* label, const char* id, std::string& text, const char* hint) {
+/// A label and a field beside it, with what is wrong in it below; true if Enter was pressed in it.
+bool labelled_field(const PanelContext& context, const char* label, const char* id, std::string& text, const char* hint,
+                    std::string_view fault = {}) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.label, at, {at.x + context.px(kFieldLabel), at.y + context.px(30)},
                  {0, 0.5F}, context.theme.colors.muted, label);
     ImGui::SetCursorScreenPos({at.x + context.px(kFieldLabel), at.y});
-    const bool entered = text_field(context.ui(), id, text, hint);
+    const bool entered = text_field(context.ui(), id, text, hint, -1, {.error = fault});
     gap(context.ui(), 6);
     return entered;
 }
@@ -99,6 +100,7 @@ void follow_step(PanelContext& context) {
         context.view.files.task = FileTask::None;
     } else if (context.files.failed && !context.files.busy) {
         draft.sent.reset();
+        draft.focus = LessonStepDraft::Field::Sentence;
     }
 }
 
@@ -118,7 +120,7 @@ void propose_words(const PanelContext& context, LessonStepDraft& draft) {
     draft.proposed_caption = usual_caption(context);
     if (!own_title) draft.title = draft.proposed_title;
     if (!own_caption) draft.caption = draft.proposed_caption;
-    draft.focus = true;
+    draft.focus = LessonStepDraft::Field::Title;
 }
 
 }  // namespace
@@ -149,22 +151,29 @@ void draw_lesson_step_sheet(PanelContext& context) {
     paragraph(ui, fonts.label, colors.muted,
               "What is shown now becomes a step. In the sentence, braces quote numbers: {weights[0,0,8,6]}, {token[6]}.");
     gap(ui, 8);
-    if (std::exchange(draft.focus, false)) focus_next_field();
+    const LessonStepDraft::Field focus = std::exchange(draft.focus, LessonStepDraft::Field::None);
+    if (focus == LessonStepDraft::Field::Title) focus_next_field();
     bool entered = labelled_field(context, "Title", "##step_title", draft.title, "of this step");
-    entered |= labelled_field(context, "Sentence", "##step_caption", draft.caption, "what to see here");
+    const std::string fault = fault_of_caption(draft.caption);
+    if (focus == LessonStepDraft::Field::Sentence) focus_next_field();
+    entered |= labelled_field(context, "Sentence", "##step_caption", draft.caption, "what to see here", fault);
+    if (fault.empty()) text_line(ui, fonts.label, colors.muted, " ");  // so that nothing moves
     entered |= labelled_field(context, "Lesson", "##step_file", view.path.text, "a file ending in .json");
     const LessonFile file = judge_file(context, preview_of_lesson(context));
     text_line(ui, fonts.label, file.good ? colors.muted : colors.chosen_text,
               elide(fonts.label, file.words, ImGui::GetContentRegionAvail().x));
     gap(ui, 8);
-    const std::string_view not_yet = draft.title.empty() ? "A step needs a title." : file.good ? "" : "The line above says why.";
+    const std::string_view not_yet = draft.title.empty()          ? "A step needs a title."
+                                     : file.good && fault.empty() ? ""
+                                                                  : "The line above says why.";
     if (button(ui, "Make the step##do", {.look = ButtonLook::Accent, .width = 140, .notes = {.tooltip = "Enter", .disabled = not_yet}}))
         entered = true;
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
     if (entered && not_yet.empty() && !draft.sent) make_step(context);
+    else if (entered && !fault.empty()) draft.focus = LessonStepDraft::Field::Sentence;
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
-    ImGui::End();
+    end_sheet(context);
 }
 
 }  // namespace attn::app

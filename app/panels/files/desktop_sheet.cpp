@@ -100,7 +100,7 @@ void draw_desktop_sheet(PanelContext& context) {
         forget_desktop(view);
         view.task = FileTask::None;
     }
-    ImGui::End();
+    end_sheet(context);
 }
 
 std::optional<std::filesystem::path> take_desktop_path(PanelContext& context) {

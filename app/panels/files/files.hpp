@@ -11,10 +11,15 @@ void draw_file_menu(PanelContext& context);
 void draw_file_items(PanelContext& context);
 /// Whether a file sheet is open, which then receives all keys.
 bool file_sheet_is_open(const PanelContext& context);
-/// Draws the open sheet, if any, the progress of a long export, and the notice about the last file operation. `picture_bottom`: the lower
-/// edge of the picture, above which these are shown.
-void draw_file_sheet(PanelContext& context, float picture_bottom);
+/// Draws the open sheet, if any, the progress of a long export at the foot of the picture, and notices.
+void draw_file_sheet(PanelContext& context, const Box& picture);
+/// Draws the notice about the last file operation under the picture's title, or leaves it to the open sheet.
+void draw_notices(PanelContext& context, const Box& picture);
+/// The same inside of a sheet.
+void draw_notice_in_sheet(PanelContext& context);
 
+/// Opens the first example, as at the first start.
+void begin_new(PanelContext& context);
 /// Opens the Open sheet at the folder used last, or at the models if nothing has been opened yet.
 void begin_open(PanelContext& context);
 /// Opens the Open sheet at the user's models.
@@ -63,13 +68,17 @@ bool asks_for_model(const PanelContext& context);
 void draw_missing_model_sheet(PanelContext& context);
 /// Opens a sheet to choose it.
 void begin_choosing_model(PanelContext& context);
-/// Asks whether to restore the work of an ended process.
+/// Whether there is work of an ended process, and the user has not put the question off.
+bool asks_to_restore(const PanelContext& context);
+/// Asks whether to restore it.
 void draw_restore_sheet(PanelContext& context);
 
-/// Begins a card in the upper half of the window; false if the user clicked outside of it. End with ImGui::End().
+/// Begins a card in the upper half of the window; false if the user clicked outside of it.
 bool begin_sheet(const PanelContext& context, const char* id, float logical_width);
 /// The same for a question that must be answered first: the rest of the window fades and cannot be clicked.
 void begin_modal_sheet(const PanelContext& context, const char* id, float logical_width);
+/// Ends either, with what there is to be told.
+void end_sheet(PanelContext& context);
 
 /// Whether saving found something in the way, and the user has not answered.
 bool asks_about_replacing(const PanelContext& context);

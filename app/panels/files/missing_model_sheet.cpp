@@ -23,7 +23,7 @@ void draw_missing_model_sheet(PanelContext& context) {
         key_pressed(Key::Enter, false);
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}}) || key_pressed(Key::Escape, false)) stays = false;
-    ImGui::End();
+    end_sheet(context);
     if (chooses || !stays) context.view.files.models_answered = context.files.missing_models;
     if (chooses) begin_choosing_model(context);
 }

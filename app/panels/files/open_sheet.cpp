@@ -115,6 +115,17 @@ int line_for_enter(const PanelContext& context) {
     return begun && !field.completions.empty() && !is_listed(context, without_tilde(field.text)) ? 0 : -1;
 }
 
+/// "/a/b/" -> "/a/"; "" above the root.
+std::string folder_above(const std::string& folder) { return folder.size() < 2 ? "" : folder_part(folder.substr(0, folder.size() - 1)); }
+
+/// The first line leads to the folder above: always at the same place, so that it can be clicked again. Returns its height.
+float draw_way_up(PanelContext& context, const std::string& folder) {
+    const std::string above = models_are_listed(context) ? "" : folder_above(without_tilde(folder));
+    if (above.empty()) return 0;
+    if (draw_row(context, "##up", "..", "the folder above", false, true).pressed) go_to_path(context, above);
+    return context.px(kRow);
+}
+
 /// Draws visible lines only, because a folder may have thousands of entries.
 void draw_contents(PanelContext& context, float height, bool& opens) {
     PathField& field = context.view.files.path;
@@ -125,7 +136,7 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
     const bool models = models_are_listed(context);
     const int taken = line_for_enter(context);
     const float line = context.px(kRow), room = ImGui::GetWindowHeight();
-    const float from = static_cast<float>(std::max(field.chosen, 0)) * line;
+    const float from = draw_way_up(context, folder) + static_cast<float>(std::max(field.chosen, 0)) * line;
     if (field.chosen >= 0 && from < ImGui::GetScrollY()) ImGui::SetScrollY(from);
     if (field.chosen >= 0 && from + line > ImGui::GetScrollY() + room) ImGui::SetScrollY(from + line - room);
     ImGuiListClipper clipper;
@@ -341,7 +352,7 @@ void draw_open_sheet(PanelContext& context) {
         open_path(context, without_tilde(view.path.text));
     else if (typed.entered || opens) view.path.focus = true;  // Enter on a folder lists it
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
-    ImGui::End();
+    end_sheet(context);
 }
 
 }  // namespace attn::app

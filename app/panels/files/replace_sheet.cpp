@@ -19,9 +19,10 @@ void draw_replace_sheet(PanelContext& context) {
     text_line(ui, fonts.heading, colors.text, way.changed ? "Changed by another program" : "Replace what is there?");
     gap(ui, 4);
     const std::string path = visible_text(way.path.string(), true);
-    paragraph(ui, fonts.body, colors.muted,
-              way.changed ? fmt::format("{} has changed since it was opened or saved here. Saving would replace those changes.", path)
-                          : fmt::format("{} was not opened or saved here. Saving would replace it.", path));
+    const std::string_view why = way.changed        ? "has changed since it was opened or saved here. Saving would replace those changes."
+                                 : way.is_other_run ? "is another run, which was opened or saved here. Saving would replace it."
+                                                    : "was not opened or saved here. Saving would replace it.";
+    paragraph(ui, fonts.body, colors.muted, fmt::format("{} {}", path, why));
     gap(ui, 8);
     bool answered = true;
     if (button(ui, "Save as…", {.look = ButtonLook::Accent, .notes = {.tooltip = "Leaves it as it is (Enter)."}}) ||
@@ -35,7 +36,7 @@ void draw_replace_sheet(PanelContext& context) {
                !button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}}) && !key_pressed(Key::Escape, false)) {
         answered = false;
     }
-    ImGui::End();
+    end_sheet(context);
     if (answered) context.view.files.ways_answered = context.files.ways;
 }
 

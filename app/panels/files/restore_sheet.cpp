@@ -30,6 +30,8 @@ void part(const PanelContext& context, std::string_view what, const std::string&
 
 }  // namespace
 
+bool asks_to_restore(const PanelContext& context) { return context.leftover != nullptr && !context.view.files.restore_later; }
+
 void draw_restore_sheet(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
@@ -50,9 +52,10 @@ void draw_restore_sheet(PanelContext& context) {
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Discard", {.width = 100, .notes = {.tooltip = "Deletes it."}})) answer = RestoreAnswer::Discard;
     ImGui::SameLine(0, context.px(8));
-    if (button(ui, "Later", {.width = 100, .notes = {.tooltip = "Asks again next time (Esc)."}}) || key_pressed(Key::Escape, false))
-        answer = RestoreAnswer::Later;
-    ImGui::End();
+    if (button(ui, "Later", {.width = 100, .notes = {.tooltip = "Asks again next time; until then Ctrl + K finds it (Esc)."}}) ||
+        key_pressed(Key::Escape, false))
+        context.view.files.restore_later = true;
+    end_sheet(context);
 }
 
 }  // namespace attn::app

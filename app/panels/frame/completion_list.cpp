@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
+#include <utility>
 
 #include "app/panels/kit/lower_case.hpp"
 #include "app/panels/kit/texts.hpp"
@@ -21,6 +23,15 @@ constexpr float kListWide = 264, kListRow = 28, kListEdge = 6;
 
 bool begins_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || (static_cast<unsigned char>(c) & 0x80U) != 0; }
 bool in_word(char c) { return begins_word(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '\'' || c == '-'; }
+
+/// The space that a taken word brought gives way to a full stop or the like.
+void close_up_to_word(CompletionState& state, TextEdit& edit) {
+    if (!state.space_at || edit.caret < *state.space_at + 2) return;
+    const std::size_t space = *std::exchange(state.space_at, {});
+    const std::string_view after = std::string_view(edit.field).substr(std::min(space, edit.field.size()));
+    if (after.size() == 2 && after[0] == ' ' && std::string_view(".,;:!?").find(after[1]) != std::string_view::npos)
+        edit.change = FieldChange{space, space + 2, std::string(1, after[1])};
+}
 
 /// Finds the word whose last letter was just typed.
 void follow_typing(CompletionState& state, const TextEdit& edit, bool changed) {
@@ -54,10 +65,14 @@ std::vector<Completion> listed_completions(PanelContext& context) {
     return lines;
 }
 
+/// With the space after it, so that one can type on.
 void take_word(PanelContext& context, const std::string& word) {
     CompletionState& state = context.view.text_row.completions;
     TextEdit& edit = context.view.text_row.edit;
-    edit.change = FieldChange{state.from, state.from + state.typed.size(), edit.stand_ins.to_field(word)};
+    const std::size_t end = state.from + state.typed.size();
+    const bool at_end = end >= edit.field.size();
+    edit.change = FieldChange{state.from, end, edit.stand_ins.to_field(word) + (at_end ? " " : "")};
+    if (at_end) state.space_at = state.from + edit.change->with.size() - 1;
     state.closed_at = state.from;
     state.typed.clear();
 }
@@ -133,6 +148,7 @@ bool knows_words(const PanelContext& context) { return !known_words(context.docu
 void draw_completions(PanelContext& context, const TextEditResult& typed, const Box& field) {
     TextRowState& row = context.view.text_row;
     CompletionState& state = row.completions;
+    if (typed.changed) close_up_to_word(state, row.edit);
     follow_typing(state, row.edit, typed.changed);
     if (typed.closes_list) {
         state.closed_at = state.from;

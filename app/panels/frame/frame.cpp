@@ -126,6 +126,10 @@ void draw_centre(PanelContext& context) {
             paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, context.computing("Computing …"));
         return;
     }
+    if (panels.needs_model && context.document.recorded)
+        return paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
+                         "A recording does not run: it holds the numbers that your code computed. Step, Heads, Lines and Totals show "
+                         "them, and Check my code tells what was found in it.");
     if (panels.draw != nullptr) panels.draw(context);
 }
 
@@ -157,7 +161,10 @@ constexpr std::array<MapHook, 2> kMapHooks = {mark_quoted_cells, offer_edits};
 
 constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
 
-void draw_cell(PanelContext& context) { panels_of(context.view.view).draw_cell(context); }
+void draw_cell(PanelContext& context) {
+    const ViewPanels& panels = panels_of(context.view.view);
+    if (!panels.needs_model || !context.document.recorded) panels.draw_cell(context);
+}
 
 void draw_strip(PanelContext& context, const FrameLayout& layout) {
     if (layout.strip_look == StripLook::None) return;
@@ -219,8 +226,9 @@ void draw_picture(PanelContext& context, const FrameLayout& layout) {
     if (fades && !layout.right_tab) fade_outdated(context, "##old_cell", layout.right);
 }
 
-/// The Train view: the settings take the full height on the left; the view lays out the rest.
-void draw_training(PanelContext& context, FrameLayout layout) {
+/// The Train view: the settings take the full height on the left; the view lays out the rest, which is
+/// returned.
+Box draw_training(PanelContext& context, FrameLayout layout) {
     const ImVec2 size = ImGui::GetIO().DisplaySize;
     const float bottom = size.y - context.px(kFrameMargin);
     if (layout.left.height() > 0) layout.left.max.y = bottom;
@@ -231,6 +239,7 @@ void draw_training(PanelContext& context, FrameLayout layout) {
     layout.strip_look = StripLook::None;
     splitters(context, layout);
     draw_left(context, layout, {"##run", draw_train_settings, nullptr, kFixed});
+    return rest;
 }
 
 /// While the picture stands alone, how to get the rest back.
@@ -296,6 +305,8 @@ double seconds_at_rest(const ViewState& view, double now) {
     if (view.playing) moves_at(view.next_step_at);
     if (const std::optional<double> fading = fades_at(view); fading && *fading > now) moves_at(*fading);
     if (view.files.notices.until > now) moves_at(view.files.notices.until);
+    for (const ToldRange& told : view.told_ranges)
+        if (told.until > now) moves_at(told.until);
     for (const double until : {view.palette.told.until, view.palette.framed.until})
         if (until > now) moves_at(until);
     if (const std::optional<double> shown = export_shown_from(view.files); shown && *shown > now) moves_at(*shown);
@@ -340,7 +351,8 @@ void draw_frame(PanelContext& context) {
     // An example chosen above looks at stages that the model still shown may not have.
     if (context.ready()) keep_view_valid(view, context.structure());
     if (std::tuple(view.view, view.stage, view.head) != looked_at) context.inquiry.forget_parts();
-    if (view.view == View::Train) draw_training(context, layout);
+    Box picture = layout.centre;
+    if (view.view == View::Train) picture = draw_training(context, layout);
     else draw_picture(context, layout);
     if (view.panes.only_centre) draw_way_back(context, size.x);
     draw_caption_pointer(context);
@@ -352,7 +364,7 @@ void draw_frame(PanelContext& context) {
     draw_palette(context);
     draw_word_sheet(context);
     draw_framed_control(context);
-    draw_file_sheet(context, view.view == View::Train ? size.y - context.px(kFrameMargin) : layout.centre.max.y);
+    draw_file_sheet(context, picture);
 }
 
 }  // namespace attn::app

@@ -126,6 +126,21 @@ Line lay_out(const PanelContext& context, const std::vector<ModelBlock>& blocks)
     return line;
 }
 
+/// What a layer adds: the stream goes round its block and joins what comes out of it at a ⊕.
+void draw_addition(const PanelContext& context, ImVec2 min, ImVec2 max, float middle, Color ink) {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float thick = context.px(1.5F), round = context.px(4.5F), head = context.px(2.5F);
+    const float leaves = min.x - context.px(3), joins = max.x + context.px(6), over = min.y - context.px(5), tip = middle - round;
+    list.AddLine({leaves, middle}, {leaves, over}, ink, thick);
+    list.AddLine({leaves, over}, {joins, over}, ink, thick);
+    list.AddLine({joins, over}, {joins, tip - head}, ink, thick);
+    list.AddTriangleFilled({joins - head, tip - 2 * head}, {joins + head, tip - 2 * head}, {joins, tip}, ink);
+    list.AddCircleFilled({joins, middle}, round, context.theme.colors.pane, 20);
+    list.AddCircle({joins, middle}, round, ink, 20, thick);
+    list.AddLine({joins - round, middle}, {joins + round, middle}, ink, thick);
+    list.AddLine({joins, middle - round}, {joins, middle + round}, ink, thick);
+}
+
 /// Draws the residual stream between blocks, and below it the connection from the encoder to the decoder's layers.
 void draw_stream(const PanelContext& context, const std::vector<ModelBlock>& blocks, const Line& line, ImVec2 origin, float height) {
     const Palette& colors = context.theme.colors;
@@ -137,6 +152,8 @@ void draw_stream(const PanelContext& context, const std::vector<ModelBlock>& blo
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         if (i + 1 < blocks.size() && blocks[i].stack == blocks[i + 1].stack)
             list.AddLine({origin.x + line.lefts[i] + line.width, middle}, {origin.x + line.lefts[i + 1], middle}, stream, context.px(2));
+        if (blocks[i].kind == BlockKind::Layer && context.structure().config.residual && line.width > context.px(kSmallBlock + 1))
+            draw_addition(context, {origin.x + line.lefts[i], origin.y}, {origin.x + line.lefts[i] + line.width, bottom}, middle, stream);
         if (blocks[i].stack == Stack::Encoder) from = centre(i);
         const bool reads = std::any_of(blocks[i].parts.begin(), blocks[i].parts.end(),
                                        [](const BlockPart& part) { return part.kind == PartKind::CrossAttention; });

@@ -25,7 +25,6 @@ namespace {
 
 constexpr float kCandidate = 104, kNextGap = 8, kMenuButton = 34, kNextLabel = 44, kLineRoom = 18, kListWidth = 300, kListLine = 28;
 constexpr std::size_t kMostListed = 10;
-constexpr std::string_view kNoNext = "every word sees the ones that follow: there is no next one to predict";
 
 /// In the last step of a lesson the learner is asked to change the model's answer, so it must be visible.
 bool lesson_hides_answer(const LessonView& lesson) { return lesson.open() && lesson.step + 1 < lesson.lesson->steps.size(); }
@@ -155,8 +154,9 @@ float draw_next_words(PanelContext& context, float right, float y) {
     list.AddLine({left - context.px(kLineRoom), y + context.px(5)}, {left - context.px(kLineRoom), y + context.px(kTextRow - 5)},
                  colors.line);
     const float begin = left - context.px(2 * kLineRoom);
-    if (!can_write(context)) {
-        draw_text_wrapped(list, fonts.label, {left, y + context.px(3)}, right - left, colors.muted, kNoNext);
+    if (const std::string_view why = no_next_word(context); !why.empty()) {
+        const std::string_view words = row_says_no_next_word(context) ? why : "no next word";
+        draw_text_wrapped(list, fonts.label, {left, y + context.px(3)}, right - left, colors.muted, words);
         return begin;
     }
     if (places > 0)

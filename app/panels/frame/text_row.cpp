@@ -297,7 +297,10 @@ bool shows_both_texts(const PanelContext& context) {
 
 void draw_text_row(PanelContext& context) {
     const std::size_t expected = std::exchange(context.view.text_row.added, 0);
-    if (expected > 0 && expected == context.document.texts.size()) start_text_edit(context);
+    if (expected > 0 && expected == context.document.texts.size()) {
+        start_text_edit(context);
+        context.view.text_row.edit.select_all = true;  // it begins as a copy, to be typed over
+    }
     keep_unread_text_open(context);
     const bool both = shows_both_texts(context);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
@@ -311,7 +314,7 @@ void draw_text_row(PanelContext& context) {
     right -= context.px(kRowGap);
     const ImVec2 pencil = button_from_right();
     const bool source = shows_source(context) && !both;
-    draw_pencil(context, source, both, pencil);
+    if (!context.document.recorded) draw_pencil(context, source, both, pencil);
     if (both) draw_source_row(context, origin, pencil.x);
     right = draw_state_chips(context, left, right - context.px(kRowGap), top + context.px(6));
     if (!context.view.text_row.edit.editing)

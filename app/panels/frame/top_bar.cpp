@@ -66,11 +66,12 @@ void draw_origin(PanelContext& context, float x) {
     const WeightsOrigin origin = weights_origin(context.document);
     place(context, x, 24);
     const std::string tooltip =
-        origin.missing   ? "The training run of this document was not found, so nothing can be computed: open its folder."
-        : origin.learned ? context.document.model ? "Weights from a file. If they were trained, what the heads do means something."
-                                                  : "This model was trained: what its heads do means something."
-                         : "This model has random weights: it shows the arithmetic, but its patterns and predictions "
-                           "mean nothing. The example “stories” is a trained model.";
+        context.document.recorded ? "What your own code computed, read from a recording: nothing here is computed by a model."
+        : origin.missing          ? "The training run of this document was not found, so nothing can be computed: open its folder."
+        : origin.learned          ? context.document.model ? "Weights from a file. If they were trained, what the heads do means something."
+                                                           : "This model was trained: what its heads do means something."
+                                  : "This model has random weights: it shows the arithmetic, but its patterns and predictions "
+                                    "mean nothing. The example “stories” is a trained model.";
     const float dot = context.px(18), most = context.px(kOriginWidth);
     const std::string text = elide(fonts.label, origin.text, most - dot - context.px(8));
     const Item item = begin_item(context.ui(), "##origin", {dot + text_width(fonts.label, text) + context.px(8), context.px(24)},
@@ -105,6 +106,7 @@ const std::vector<std::string>& all_menu_words() {
 
 /// The name shown for the model; a document that is not from an example has that of its file.
 std::string shown_model_name(const PanelContext& context) {
+    if (context.document.recorded) return visible_text(context.document.recorded->recording->name());
     if (context.document.trained) return "training run";
     if (context.document.model) return visible_text(context.document.model->name());
     if (!context.document.preset.empty()) return context.document.preset;
@@ -166,6 +168,19 @@ std::string largest_errors(const reference::Verification& verification) {
     return lines;
 }
 
+/// Of a recording: whether each stage follows from those before it.
+Badge badge_of_recording(const PanelContext& context, const reference::Verification& verification) {
+    const Palette& colors = context.theme.colors;
+    if (const reference::StageError* failure = verification.first_failure())
+        return {colors.bad, fmt::format("{} differs", stage_name(failure->id)), "",
+                fmt::format("{}{}. Rounding alone cannot explain that.", tensor_name(failure->id), failure->problem)};
+    const std::size_t all = context.structure().plan->nodes().size(), followed = verification.stages.size();
+    return {colors.good, "follows", fmt::format("{} of {} stages", followed, all),
+            fmt::format("{} of {} stages were computed again from the stages before them, in double precision, and agree but for what "
+                        "rounding can do. Of the others it is not known how your code made them.",
+                        followed, all)};
+}
+
 Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
     if (!context.ready())
@@ -180,6 +195,7 @@ Badge badge_of(const PanelContext& context) {
         return {colors.faint, part_words(context.view.stage) + " not checked", "",
                 "Checking a model and a text of this size takes a while; with --check, render waits for it."};
     if (!verification) return {colors.faint, "checking", "", "The trace is being recomputed with plain loops in double precision."};
+    if (context.document.recorded) return badge_of_recording(context, *verification);
     if (const reference::StageError* failure = verification->first_failure())
         return {colors.bad, fmt::format("{} is wrong", tensor_name(failure->id)), "error " + format_scientific(failure->max_abs),
                 "The fast engine and the reference disagree on this stage: do not trust its numbers."};
@@ -296,6 +312,14 @@ void draw_more_items(PanelContext& context, std::span<const View> in_bar) {
     }
 }
 
+/// As much of a view's title as fits: "Lens: guess per layer", "Lens". Its tooltip says the rest.
+std::string title_that_fits(const PanelContext& context, std::string_view title, float room) {
+    const auto fits = [&](std::string_view words) { return text_width(context.theme.fonts.strong, words) <= room; };
+    for (const std::string_view ends : {": ", " (", " "})
+        if (!fits(title)) title = title.substr(0, title.find(ends));
+    return elide(context.theme.fonts.strong, title, room);
+}
+
 /// The tabs, always in the same places. A view from the menu More has its name there while it is shown.
 void draw_tabs(PanelContext& context, float x, float right) {
     const Ui ui = context.ui();
@@ -315,7 +339,7 @@ void draw_tabs(PanelContext& context, float x, float right) {
     const bool beside = from_menu && x + kMoreWidth + tab_width(ui, title) / context.theme.scale <= right;
     place(context, x, kTopBar);
     const std::string more =
-        from_menu && !beside ? elide(context.theme.fonts.strong, title, context.px(std::max(right - x - 50, 60.F))) : std::string("More");
+        from_menu && !beside ? title_that_fits(context, title, context.px(std::max(right - x - 50, 60.F))) : std::string("More");
     if (begin_menu_tab(ui, "##more", more, from_menu && !beside, kTopBar,
                        {.tooltip = "More views, and what a narrow window has no room for."})) {
         draw_more_items(context, in_bar);

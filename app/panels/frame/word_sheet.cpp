@@ -109,7 +109,7 @@ void draw_word_sheet(PanelContext& context) {
                                 {width, std::min(most, context.px(kWordLine) * static_cast<float>(sheet.lines.size()))}, {.padded = false});
         draw_word_lines(context);
     }
-    ImGui::End();
+    end_sheet(context);
     if (!inside || key_pressed(Key::Escape, false)) sheet.open = false;
 }
 

@@ -75,6 +75,7 @@ void look_afresh(ViewState& view, const Look& look) {
     const ViewState fresh;
     view.heads.stage = fresh.heads.stage;
     view.knock_out = {};
+    view.told_ranges = {};
     turn_to(view, look);
     view.opening = look;
     view.hovered.clear();

@@ -85,14 +85,23 @@ void keep_view_valid(ViewState& view, const Structure& structure) {
 }
 
 void keep_selection_in_text(ViewState& view, const Structure& structure) {
-    // While a text is typed, the last word stays chosen if it was: what the model says next depends on it.
-    const std::int64_t length = structure.tokens.length, before = std::exchange(view.text_row.length, length);
-    if (view.text_row.edit.editing && before > 0 && view.locked.on(Axis::T) == before - 1) view.locked.set(Axis::T, length - 1);
-    if (structure.plan->find(view.stage) == nullptr) return;
-    for (const Dim& dim : structure.shape_of(view.stage)) {
-        if (dim.axis != Axis::T && dim.axis != Axis::S) continue;
-        if (const auto index = view.locked.on(dim.axis); index && *index >= dim.size) view.locked.set(dim.axis, dim.size - 1);
+    SelectionWhileTyping& typing = view.text_row.typing;
+    const std::int64_t length = structure.tokens.length, before = std::exchange(typing.length, length);
+    const bool edits = view.text_row.edit.editing, edited = std::exchange(typing.editing, edits);
+    if ((edits || edited) && view.locked == typing.kept) {
+        view.locked = typing.wanted;
+    } else {
+        typing.wanted = view.locked;
+        typing.at_end = before > 0 && view.locked.on(Axis::T) == before - 1;
     }
+    if ((edits || edited) && typing.at_end) view.locked.set(Axis::T, length - 1);
+    if (structure.plan->find(view.stage) != nullptr) {
+        for (const Dim& dim : structure.shape_of(view.stage)) {
+            if (dim.axis != Axis::T && dim.axis != Axis::S) continue;
+            if (const auto index = view.locked.on(dim.axis); index && *index >= dim.size) view.locked.set(dim.axis, dim.size - 1);
+        }
+    }
+    typing.kept = view.locked;
 }
 
 bool step_stage(ViewState& view, const Structure& structure, int direction) {

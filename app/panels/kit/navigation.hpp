@@ -12,8 +12,8 @@ namespace attn::app {
 /// Adjusts stage, layer, head and sequence of the view to what exists in the trace, keeping as much as possible.
 void keep_view_valid(ViewState& view, const Structure& structure);
 
-/// Moves a query or key selected beyond the end of the shown stage's text to its last token, and with the end of a text that is typed the
-/// query that was its last token.
+/// Moves a query or key selected beyond the end of the shown stage's text to its last token. While a text is typed, see
+/// SelectionWhileTyping.
 void keep_selection_in_text(ViewState& view, const Structure& structure);
 
 /// Moves to the next (+1) or previous (-1) stage in computation order. Returns false at the ends.

@@ -126,6 +126,11 @@ std::vector<std::string> changed_settings(const RunSettings& before, const RunSe
     return changes;
 }
 
+std::string origin_words(const RunOrigin& origin) {
+    const std::string name = origin.name.empty() ? fmt::format("run {}", origin.run) : fmt::format("“{}”", origin.name);
+    return fmt::format("branched off {}{}", name, origin.from_earlier ? " of the session that saved it" : "");
+}
+
 std::vector<std::string> run_names(std::span<const RunCurves> runs) {
     std::vector<std::vector<std::string>> parts;
     std::vector<std::vector<bool>> changed;  // settings changed during the run, shown with their current values
@@ -139,6 +144,11 @@ std::vector<std::string> run_names(std::span<const RunCurves> runs) {
             parts.back()[part] += " → " + later[part];
         }
     }
+    const auto differs = [&](std::size_t part) {
+        return std::any_of(parts.begin(), parts.end(), [&](const auto& other) { return other[part] != parts.front()[part]; });
+    };
+    std::vector<bool> tells_apart;
+    for (std::size_t part = 0; !parts.empty() && part < parts.front().size(); ++part) tells_apart.push_back(differs(part));
     std::vector<std::string> names;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (!runs[i].name.empty()) {
@@ -147,10 +157,8 @@ std::vector<std::string> run_names(std::span<const RunCurves> runs) {
         }
         std::string name = fmt::format("run {}", runs[i].run);
         if (const auto& origin = runs[i].origin) name += fmt::format(" · from step {}", format_count(origin->step));
-        for (std::size_t part = 0; part < parts[i].size(); ++part) {
-            const bool differs = std::any_of(parts.begin(), parts.end(), [&](const auto& other) { return other[part] != parts[i][part]; });
-            if (!parts[i][part].empty() && (differs || changed[i][part])) name += " · " + parts[i][part];
-        }
+        for (std::size_t part = 0; part < parts[i].size(); ++part)
+            if (!parts[i][part].empty() && (tells_apart[part] || changed[i][part])) name += " · " + parts[i][part];
         names.push_back(std::move(name));
     }
     return names;

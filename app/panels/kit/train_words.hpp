@@ -31,6 +31,9 @@ std::string stop_words(const StopAt& stop);
 /// What `after` sets otherwise: "lr 3e−3 → 1e−3", "2 heads → 4 heads".
 std::vector<std::string> changed_settings(const RunSettings& before, const RunSettings& after);
 
+/// Such as "branched off run 1".
+std::string origin_words(const RunOrigin& origin);
+
 /// Each run's own name; else its number and the settings that distinguish it from the others: "run 2 · lr 1e−3 · 4 heads". Runs without
 /// distinguishing settings have only a number, branches also where they begin.
 std::vector<std::string> run_names(std::span<const RunCurves> runs);

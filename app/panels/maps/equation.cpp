@@ -86,6 +86,9 @@ public:
         case Op::SoftmaxThenMask:
             distributions("softmax, then mask");
             break;
+        case Op::Given:
+            if (!node_.inputs.empty()) rowwise(node_.origin.called);
+            break;
         case Op::PassOn:
             rowwise("unchanged");
             break;

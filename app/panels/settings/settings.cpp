@@ -20,6 +20,7 @@
 #include "app/panels/settings/mistakes.hpp"
 #include "app/panels/settings/model_settings.hpp"
 #include "app/panels/settings/opened_model_settings.hpp"
+#include "app/panels/settings/recording_settings.hpp"
 #include "app/panels/settings/setting_parts.hpp"
 #include "app/panels/settings/setting_values.hpp"
 #include "app/panels/settings/tokenizer_settings.hpp"
@@ -57,8 +58,13 @@ bool shows_weights_of_heads(const PanelContext& context) { return shows_many_hea
 
 bool can_be_compared(const PanelContext& context) { return context.view.view != View::KnockOut && context.view.view != View::Precision; }
 
-/// A published model's tokenizer and parts cannot be changed.
-bool model_is_ours(const PanelContext& context) { return context.document.model == nullptr; }
+/// A published model's tokenizer and parts cannot be changed; a recording has none.
+bool model_is_ours(const PanelContext& context) { return context.document.model == nullptr && !context.document.recorded; }
+bool is_recorded(const PanelContext& context) { return context.document.recorded.has_value(); }
+
+/// Masks, mistakes and edits change what is computed, not what was recorded.
+bool can_be_changed(const PanelContext& context) { return shows_activations(context) && !is_recorded(context); }
+
 bool model_is_opened(const PanelContext& context) { return context.document.model != nullptr; }
 
 /// Where the tokenizer is not the subject, its section is folded and further down.
@@ -96,7 +102,9 @@ void draw_what_if(PanelContext& context) {
 
 constexpr const char* kTokenizerWords = "kind pieces vocabulary merges added tokens second beside BPE WordPiece Unigram";
 
-constexpr std::array<SettingSection, 18> kSections = {{
+constexpr std::array<SettingSection, 19> kSections = {{
+    {"recording", "Recording", "step attention findings your own code folder newest", Stands::Both, LessonControl::Model, is_recorded,
+     recording_value, draw_recording},
     {"tokenizer", "Tokenizer", kTokenizerWords, Stands::Both, LessonControl::Tokens, shows_token_path, tokenizer_value,
      draw_tokenizer_facts},
     {"sampler", "Sampler", "write on sampling temperature top-k top-p min-p tokens seed", Stands::Both, LessonControl::Shown, shows_writing,
@@ -108,16 +116,16 @@ constexpr std::array<SettingSection, 18> kSections = {{
      LessonControl::Heads, shows_many_heads, find_heads_value, draw_find_heads},
     {"measure", "Measure", "weights leave out first key sink times value norm length", Stands::Both, LessonControl::Shown,
      shows_weights_of_heads, measure_value, draw_measure},
-    {"masks", "Masks", "causal padding", Stands::Both, LessonControl::Masks, shows_activations, masks_value, draw_masks, SetupPart::Masks},
-    {"other masks", "Other masks", "window sliding prefix block paint clear mask", Stands::All, LessonControl::Masks, shows_activations,
+    {"masks", "Masks", "causal padding", Stands::Both, LessonControl::Masks, can_be_changed, masks_value, draw_masks, SetupPart::Masks},
+    {"other masks", "Other masks", "window sliding prefix block paint clear mask", Stands::All, LessonControl::Masks, can_be_changed,
      other_masks_value, draw_other_masks, SetupPart::Masks},
-    {"what if", "What if …", "", Stands::Short, LessonControl::Edits, shows_activations, what_if_value, draw_what_if, SetupPart::Edits},
+    {"what if", "What if …", "", Stands::Short, LessonControl::Edits, can_be_changed, what_if_value, draw_what_if, SetupPart::Edits},
     {"compare", "Compare", "with unmasked unedited correct pin this state again step layer head text difference in place", Stands::Both,
      LessonControl::Compare, can_be_compared, compare_value, draw_compare_settings},
-    {"softmax", "Softmax", "temperature dropout seed", Stands::Both, LessonControl::Softmax, shows_activations, softmax_value, draw_softmax,
+    {"softmax", "Softmax", "temperature dropout seed", Stands::Both, LessonControl::Softmax, can_be_changed, softmax_value, draw_softmax,
      SetupPart::Softmax},
-    {"edits", "Edits", "changed numbers clear all compare", Stands::All, LessonControl::Edits, shows_activations, edits_value,
-     draw_edit_list, SetupPart::Edits},
+    {"edits", "Edits", "changed numbers clear all compare", Stands::All, LessonControl::Edits, can_be_changed, edits_value, draw_edit_list,
+     SetupPart::Edits},
     {"model", "Model", "layers heads K/V kv key/value key value heads grouped query multi-query GQA MQA d_model d_head width memory",
      Stands::Both, LessonControl::Model, model_is_ours, model_value, draw_model_settings, SetupPart::Model},
     {"model", "Model", "folder family layers heads d_model d_head d_ff context vocabulary memory", Stands::Both, LessonControl::Model,
@@ -132,7 +140,7 @@ constexpr std::array<SettingSection, 18> kSections = {{
      "Q, K, V bias feed-forward layer plain gated gate SwiGLU GeGLU activation ReLU GELU tanh SiLU feed-forward bias output head tied head "
      "seed",
      Stands::All, LessonControl::Parts, model_is_ours, parts_value, draw_part_settings, SetupPart::Model},
-    {"mistakes", "Break it on purpose", "mistake wrong bug", Stands::All, LessonControl::Mistakes, shows_activations, mistake_value,
+    {"mistakes", "Break it on purpose", "mistake wrong bug", Stands::All, LessonControl::Mistakes, can_be_changed, mistake_value,
      draw_mistake_settings, SetupPart::Mistake},
 }};
 

@@ -17,6 +17,7 @@ struct CompletionState {
     std::string before, typed;                  ///< the text before the word, and its beginning; "": no list
     std::size_t from = 0;                       ///< the byte of the field where the word begins
     std::optional<std::size_t> closed_at{};     ///< the word whose list has been closed
+    std::optional<std::size_t> space_at{};      ///< the byte with the space that came with the word taken last
     int chosen = -1;                            ///< line of the list; -1: none
     std::shared_ptr<const Completions> last{};  ///< shown until the next ones are known
     Box box{};                                  ///< where the list was drawn

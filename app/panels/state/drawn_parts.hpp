@@ -1,12 +1,15 @@
 #pragma once
 /// What the parts of the window drew in the last frame: they are drawn by different panels, and tests check that they agree.
 
+#include <imgui.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "app/session/states/setup_parts.hpp"
 #include "app/session/states/state.hpp"
+#include "app/widgets/box.hpp"
 
 namespace attn::app {
 
@@ -26,13 +29,15 @@ struct DrawnParts {
         std::int32_t last = -1;
     };
     std::optional<Written> written{};
-    SetupParts settings{};     ///< whose settings are on screen
-    SetupParts marked{};       ///< those of them that are marked as not shown
-    bool centre = false;       ///< the pane in the centre, which has no room in a tiny window and is not there while training is shown
-    bool problem = false;      ///< the sentence that says what cannot be computed
-    bool unread_text = false;  ///< the text that cannot be read
-    bool verified = false;     ///< the badge is green
-    bool framed = false;       ///< the control that the palette led to
+    SetupParts settings{};        ///< whose settings are on screen
+    SetupParts marked{};          ///< those of them that are marked as not shown
+    bool centre = false;          ///< the pane in the centre, which has no room in a tiny window and is not there while training is shown
+    bool problem = false;         ///< the sentence that says what cannot be computed
+    bool unread_text = false;     ///< the text that cannot be read
+    bool verified = false;        ///< the badge is green
+    std::optional<Box> framed{};  ///< around the control that the palette led to
+    bool sheet = false;           ///< a sheet, which says what there is to be told
+    std::optional<ImVec2> eye_line{};  ///< where the eye's sentence stands
 };
 
 }  // namespace attn::app

@@ -24,7 +24,7 @@ inline bool chooses_file(FileTask task) { return task >= FileTask::Open && task 
 
 /// The steps of closing the window.
 enum class Closing : std::uint8_t { No, Asked, Saving, Now };
-enum class RestoreAnswer : std::uint8_t { None, Restore, Discard, Later };
+enum class RestoreAnswer : std::uint8_t { None, Restore, Discard };
 
 /// The export formats, in the order of the sheet.
 enum class ExportAs : std::uint8_t { Png, Svg, Csv, Npy, Trace, Operands, Page };
@@ -56,8 +56,9 @@ struct DesktopDialog {
 struct LessonStepDraft {
     std::string title, caption;
     std::string proposed_title{}, proposed_caption{};  ///< what these were before the user changed them
-    bool focus = false;                                ///< the title takes the keyboard in the next frame
-    std::optional<std::uint64_t> sent{};               ///< FilesState::lesson_steps when it was told to be made; none: it was not
+    enum class Field : std::uint8_t { None, Title, Sentence };
+    Field focus = Field::None;            ///< it takes the keyboard in the next frame
+    std::optional<std::uint64_t> sent{};  ///< FilesState::lesson_steps when it was told to be made; none: it was not
 };
 
 /// Notices about file operations: the last outcome for some seconds; an error until it is dismissed, its cause is gone or, after these
@@ -103,6 +104,7 @@ struct FileView {
     std::uint64_t saved_run = 0;                  ///< by the SaveRun sheet
     std::uint64_t ways_answered = 0;              ///< FilesState::ways when the user was last asked about replacing
     RestoreAnswer restore = RestoreAnswer::None;  ///< to be handled by the application
+    bool restore_later = false;                   ///< the question was put off
 };
 
 }  // namespace attn::app

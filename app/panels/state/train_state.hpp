@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "app/panels/state/train_curves.hpp"
 #include "app/session/values/next_words.hpp"
@@ -43,6 +44,12 @@ struct RunNaming {
     bool focus = false;  ///< the field is to get the keyboard
 };
 
+/// The names of all runs, as of a status.
+struct NamesOfRuns {
+    std::uint64_t serial = 0;
+    std::vector<std::string> names;
+};
+
 struct TrainView {
     bool all_settings = false;  ///< before the first run: every setting instead of the chief ones
     TrainCurves curves;
@@ -54,6 +61,7 @@ struct TrainView {
 
     std::set<std::uint64_t> hidden;  ///< the runs whose curves are not drawn
     RunNaming naming;
+    NamesOfRuns names;  ///< see names_of_runs()
 
     std::optional<HeadPlace> large;          ///< the head whose map is the large one
     std::optional<HeadPlace> chosen_before;  ///< the chosen head in the last frame: another one is the user's choice

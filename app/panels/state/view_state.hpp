@@ -100,6 +100,24 @@ struct NewWordsTold {
     AxisSelection cell;
 };
 
+/// What a kind of map was coloured by: where that changes, the range before is told beside the scale for a moment.
+struct ToldRange {
+    float lo = 0, hi = 0;  ///< of the last frame; equal: none yet
+    std::string was;       ///< the range before
+    double until = 0;
+};
+/// Maps of one kind have the same colours: by whether they are probabilities, differences, gradients.
+inline constexpr std::size_t kMapKinds = 8;
+
+/// What was chosen before a text is typed: it is chosen again as soon as the text is long enough. The last word stays chosen if it was,
+/// because what the model says next depends on it.
+struct SelectionWhileTyping {
+    AxisSelection wanted, kept;  ///< what was chosen, and what of it there was in the last frame
+    bool at_end = false;         ///< the query was the last word
+    bool editing = false;        ///< in the last frame
+    std::int64_t length = 0;     ///< of the shown text in the last frame
+};
+
 struct TextRowState {
     TextEdit edit;          ///< editor of the shown sequence
     std::size_t added = 0;  ///< how many texts there will be once one is added, which is then edited; 0: none
@@ -107,7 +125,7 @@ struct TextRowState {
     bool source = false;    ///< the row shows the encoder's text
     StageId stage{};        ///< the stage that it last followed
     NewWordsTold told{};
-    std::int64_t length = 0;  ///< of the shown text in the last frame
+    SelectionWhileTyping typing{};
     CompletionState completions{};
     WordSheetState sheet{};
 };
@@ -158,6 +176,7 @@ struct ViewState {
     AxisSelection hover_shown;  ///< hovered in the previous frame; used for highlighting, so that the drawing order of maps does not matter
     ColorOptions signed_colors;
     ColorOptions probability_colors;
+    std::array<ToldRange, kMapKinds> told_ranges{};
     ManyHeads heads;
 
     DrawnParts drawn;

@@ -14,7 +14,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kSample = 22, kSampleGap = 6, kValueGap = 8, kMark = 9;
+constexpr float kSample = 22, kSampleGap = 6, kValueGap = 8, kMark = 7;
 
 /// Changes that stand so close that their marks would overlap, as while a slider is dragged.
 struct MarkedChanges {
@@ -42,12 +42,11 @@ std::vector<MarkedChanges> marks_of(const PanelContext& context, const RunCurves
     return marks;
 }
 
-/// "" if nothing is different after the changes.
 std::string words_of_mark(const MarkedChanges& mark) {
     std::vector<std::string> words;
-    if (mark.origin) words.push_back(fmt::format("branched off run {}", mark.origin->run));
+    if (mark.origin) words.push_back(origin_words(*mark.origin));
     for (std::string& change : changed_settings(*mark.before, *mark.after)) words.push_back(std::move(change));
-    if (words.empty()) return "";
+    if (words.empty()) words.emplace_back("settings changed");  // of those that have no short name, or and put back
     return fmt::format("Step {}: {}. Click to go there.", format_count(std::llround(mark.step)), fmt::join(words, ", "));
 }
 
@@ -92,11 +91,8 @@ void draw_plot_marks(PanelContext& context, const PlotArea& area) {
         ++id;
         const float x = area.at_x(mark.step);
         if (!(x >= area.min.x - 1 && x <= area.max.x + 1)) continue;
-        const std::string words = words_of_mark(mark);
-        if (words.empty()) continue;
         ImGui::PushID(id);
-        const Item item =
-            item_at(context.ui(), "##mark", {x - size, top - context.px(4)}, {2 * size, size + context.px(4)}, {.explains_itself = true});
+        const Item item = item_at(context.ui(), "##mark", {x - size, top}, {2 * size, size + context.px(4)}, {.explains_itself = true});
         ImGui::PopID();
         const Color ink = item.hovered ? colors.text : colors.muted;
         list.AddTriangleFilled({x - size / 2, top}, {x + size / 2, top}, {x, top + size}, ink);
@@ -106,7 +102,7 @@ void draw_plot_marks(PanelContext& context, const PlotArea& area) {
         draw_focus_ring(context.ui(), item, context.px(3));
         if (item.hovered) {
             begin_tooltip(context.ui());
-            text_line(context.ui(), context.theme.fonts.label, colors.text, words);
+            text_line(context.ui(), context.theme.fonts.label, colors.text, words_of_mark(mark));
             end_tooltip();
         }
         if (!item.pressed) continue;

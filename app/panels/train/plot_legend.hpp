@@ -30,7 +30,7 @@ float legend_width(const PanelContext& context, const LegendEntry& entry, int di
 
 /// Above a plot: where the shown run branched off and where its settings were changed, each with a line down through the plot; a click goes
 /// there. The plot has to leave kMarkRoom free above it.
-inline constexpr float kMarkRoom = 10;
+inline constexpr float kMarkRoom = 8;
 void draw_plot_marks(PanelContext& context, const PlotArea& area);
 
 }  // namespace attn::app

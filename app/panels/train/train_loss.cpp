@@ -112,7 +112,7 @@ struct LossEntry {
 /// The current run's curves, then earlier runs, the newest first. Hidden ones are left out.
 std::vector<LossEntry> legend_of_loss(const PanelContext& context) {
     const auto& runs = context.view.train.curves.runs();
-    const std::vector<std::string> names = run_names(context.training.runs);
+    const std::vector<std::string>& names = names_of_runs(context);
     const std::optional<double> step = step_of_values(context);
     const double at = step.value_or(1e18);
     std::vector<LossEntry> entries;
@@ -252,7 +252,7 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
     if (text_width(fonts.caption, plot.note) <= note_room)
         draw_text(list, fonts.caption, {note_x, at.y + context.px(3)}, colors.faint, plot.note);
     draw_text_in(list, fonts.mono_small, at, {at.x + room.x, at.y + context.px(18)}, {1, 0.5F}, colors.muted, value);
-    const ImVec2 min{at.x, at.y + context.px(16 + kMarkRoom)}, max{at.x + room.x, at.y + room.y};
+    const ImVec2 min{at.x, at.y + context.px(20 + kMarkRoom)}, max{at.x + room.x, at.y + room.y};
     if (runs.empty()) {
         draw_text_wrapped(list, fonts.label, min, room.x, colors.faint, plot.empty);
         return;

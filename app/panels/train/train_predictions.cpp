@@ -9,6 +9,7 @@
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/session/states/text_model.hpp"
+#include "app/session/values/held_out.hpp"
 #include "app/session/values/next_words.hpp"
 #include "app/session/values/sample.hpp"
 #include "app/widgets/box.hpp"
@@ -173,21 +174,38 @@ float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& ce
     return x - at.x;
 }
 
+/// Those of the shown step, or while they are computed those of one before, which say so. Only the shown model is asked.
+Answer<facet::HeldOut> held_out_answers(const PanelContext& context) {
+    const RunStatus& run = *context.training.status;
+    const MomentOfRun* moment = context.states.shown == nullptr ? nullptr : moment_of(*context.states.shown);
+    if (moment == nullptr || moment->run != run.run || run.held_out == nullptr)
+        return {nullptr, "Answers are those of the shown step: show one of this run."};
+    ForwardSettings forward = run.settings.train.forward;
+    forward.dropout = {};
+    return context.ask_latest(facet::HeldOut{run.held_out, forward});
+}
+
+/// What is said of answers: their step, and how many were right there if that was evaluated.
+std::string words_of_held_out(const PanelContext& context, std::int64_t step) {
+    std::string words = fmt::format("answers at step {} · never trained on", format_count(step));
+    for (const ValidationPoint& point : context.training.runs.back().validations)
+        if (const std::string lengths = accuracy_by_length(point.by_length); point.step == step && !lengths.empty())
+            words += " · right by length " + lengths;
+    return words;
+}
+
 /// Draws held-out sequences: correct predictions in green, wrong ones in red with the prediction below. Short sequences are arranged in
 /// several columns.
 void draw_examples(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
-    const HeldOutAnswers* answers = shown_answers(context);
-    std::string note = answers == nullptr ? "" : fmt::format("never trained on · answers at step {}", format_count(answers->step));
-    const std::vector<RunCurves>& runs = context.training.runs;
-    if (answers != nullptr && !runs.empty())
-        for (const ValidationPoint& point : runs.back().validations) {
-            if (point.step != answers->step) continue;
-            if (const std::string lengths = accuracy_by_length(point.by_length); !lengths.empty()) note += " · right by length " + lengths;
-        }
-    heading(context, box, "held out", note);
+    const Answer<facet::HeldOut> answers = held_out_answers(context);
+    heading(context, box, "held out", answers ? words_of_held_out(context, answers->step.value_or(0)) : "");
     const float top = box.min.y + context.px(kHeading);
-    if (answers == nullptr) return;
+    if (!answers) {
+        draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.label, {box.min.x, top}, box.width(), colors.faint,
+                          answers.problem.empty() ? "Computing …" : answers.problem);
+        return;
+    }
     float x = box.min.x, y = top, widest = 0;
     for (const HeldOutExample& example : answers->examples) {
         if (example.tokens.empty()) continue;

@@ -47,7 +47,7 @@ std::string_view phase_words(const RunStatus& now, TrainingPhase phase, bool cur
 /// The newest first.
 std::vector<ListedRun> listed_runs(const PanelContext& context) {
     const RunStatus& now = *context.training.status;
-    const std::vector<std::string> names = run_names(context.training.runs);
+    const std::vector<std::string>& names = names_of_runs(context);
     std::vector<ListedRun> runs;
     for (std::size_t i = context.training.runs.size(); i-- > 0;) {
         const RunCurves& curves = context.training.runs[i];
@@ -162,6 +162,15 @@ void draw_hiding(PanelContext& context, const std::vector<ListedRun>& runs) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& names_of_runs(const PanelContext& context) {
+    const TrainingReport& training = context.training;
+    NamesOfRuns& known = context.view.train.names;
+    // A run that is removed goes before the status says so.
+    if (known.serial != training.status->serial || known.names.size() != training.runs.size())
+        known = {training.status->serial, run_names(training.runs)};
+    return known.names;
+}
 
 void draw_run_list(PanelContext& context) {
     const std::vector<ListedRun> runs = listed_runs(context);

@@ -346,7 +346,8 @@ void draw_model(PanelContext& context) {
                  {.min = 0,
                   .max = 99,
                   .shown = run.seed == 0 ? "0" : "",
-                  .notes = {.tooltip = "For parameters, data and dropout: the same seed gives the same losses, bit for bit."}},
+                  .notes = {.tooltip = "For parameters, data and dropout: the same seed gives the same losses, bit for bit.",
+                            .words = "seed of the run"}},
                  [](RunSettings& r, std::int64_t v) { r.seed = static_cast<std::uint64_t>(v); });
 }
 

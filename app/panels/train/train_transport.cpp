@@ -132,14 +132,6 @@ std::optional<std::int64_t> rewound_step(const PanelContext& context) {
     return follows_newest(context) ? std::nullopt : shown_step(context);
 }
 
-const HeldOutAnswers* shown_answers(const PanelContext& context) {
-    const auto& answers = context.training.status->answers;
-    if (answers.empty()) return nullptr;
-    std::vector<std::int64_t> steps;
-    for (const auto& one : answers) steps.push_back(one->step);
-    return answers[nearest_moment(steps, rewound_step(context).value_or(steps.back()))].get();
-}
-
 void show_step(PanelContext& context, double step) {
     const auto& moments = context.training.status->moments;
     if (moments.empty()) return;

@@ -32,8 +32,6 @@ std::optional<std::int64_t> shown_step(const PanelContext& context);
 bool follows_newest(const PanelContext& context);
 /// The shown step if the run is rewound; none: the newest.
 std::optional<std::int64_t> rewound_step(const PanelContext& context);
-/// The held-out predictions of the evaluation nearest to the shown step; null before the first evaluation.
-const HeldOutAnswers* shown_answers(const PanelContext& context);
 /// Shows the saved moment nearest to `step`, or follows the newest from the last step on. One gesture forms one undo step.
 void show_step(PanelContext& context, double step);
 void follow_newest(PanelContext& context);

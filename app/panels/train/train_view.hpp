@@ -2,6 +2,8 @@
 /// The panes of the Train view. Each draws into the current child window.
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "app/panels/kit/panel_context.hpp"
 #include "app/widgets/dashes.hpp"
@@ -36,6 +38,9 @@ double run_end(const PanelContext& context);
 double plot_end(const PanelContext& context);
 /// Whether the run's curves are drawn.
 inline bool draws_run(const PanelContext& context, std::uint64_t run) { return !context.view.train.hidden.contains(run); }
+
+/// The names of all runs in the report's order, made once a status.
+const std::vector<std::string>& names_of_runs(const PanelContext& context);
 
 struct LineLook {
     Color color;

@@ -7,6 +7,7 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/recorded_attentions.hpp"
 #include "app/panels/views/dump_findings.hpp"
 #include "app/session/values/doctor_report.hpp"
 #include "app/widgets/controls.hpp"
@@ -182,6 +183,21 @@ void draw_dump(PanelContext& context) {
     if (link(ui, "close this file", "Shows what the doctor says of the model in the window.")) close_dump(context);
 }
 
+/// What the code of the shown recording says: mistakes are read in it, not guessed from numbers.
+void draw_recording_report(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    section_heading(ui, "Your code");
+    const auto report = context.ask(facet::RecordingReport{});
+    if (!report)
+        return paragraph(ui, fonts.body, report.problem.empty() ? colors.muted : colors.bad,
+                         report.problem.empty() ? "The recording is being examined." : report.problem);
+    const auto has_findings = [](const RecordingReport::Attention& attention) { return !attention.findings.empty(); };
+    if (report->around.empty() && std::none_of(report->attentions.begin(), report->attentions.end(), has_findings))
+        paragraph(ui, fonts.body, colors.text, "No mistake was found in these attentions.");
+    draw_recorded_attentions(context, *report);
+}
+
 /// What the doctor says of the shown model.
 void draw_own_report(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -214,6 +230,7 @@ void draw_doctor_view(PanelContext& context) {
     ImGui::BeginChild("##doctor", {0, 0}, false, 0);
     // A file that the user has opened has nothing to do with the shown model.
     if (open_dump(context) != nullptr) draw_dump(context);
+    else if (context.document.recorded) draw_recording_report(context);
     else draw_own_report(context);
     fade_scrolled_edges(context.ui());
     ImGui::EndChild();

@@ -74,6 +74,8 @@ std::string words_of_new_words(PanelContext& context) {
 }  // namespace
 
 std::string eye_sentence(PanelContext& context) {
+    if (const std::string_view why = no_next_word(context); !why.empty() && !row_says_no_next_word(context))
+        return fmt::format("E{}.", why.substr(1));
     const std::string_view written = look_at(context.document, context.view.stage);
     if (!written.empty() && is_in_place(context, look_of(context.document))) return std::string(written);
     if (std::string of_new_words = words_of_new_words(context); !of_new_words.empty()) return of_new_words;
@@ -83,6 +85,7 @@ std::string eye_sentence(PanelContext& context) {
 float draw_look_at(PanelContext& context, ImVec2 at, float width) {
     if (context.view.lesson.open()) return 0;  // lessons have captions instead
     const float height = context.px(kEyeLine);
+    context.view.drawn.eye_line = at;
     const std::string sentence = eye_sentence(context);
     if (sentence.empty()) return height;
     const auto& [colors, fonts, scale] = context.theme;

@@ -69,7 +69,7 @@ void draw_result(PanelContext& context, const KnockOut& result, const CellRef& c
 
 void draw_missing_head(PanelContext& context, const CellRef& cell) {
     const bool of_weights = cell.stage.stage == Stage::Weights || cell.stage.stage == Stage::Dropped;
-    if (!of_weights || !context.snapshot.is_whole() || !could_write(context) || !weights_origin(context.document).learned) return;
+    if (!of_weights || !context.snapshot.is_whole() || !can_write(context) || !weights_origin(context.document).learned) return;
     if (cell.stage.stack == Stack::Encoder) return;
     const std::int64_t sequence = cell.index[0], position = cell.index[2];
     const auto words = context.ask_latest(facet::NextWords{sequence, {}, position});

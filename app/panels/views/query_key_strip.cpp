@@ -48,7 +48,8 @@ void draw_heading(const PanelContext& context, const StageId& scores, std::int64
     const Matrix map = context.numbers().with_row(context.beside(weights, head), pair.query);
     std::string after = fmt::format("Σ = {}", format_number(product.sum, {.decimals = 4}));
     const StageId scaled = of_same_attention(scores, Stage::Scaled);
-    const double factor = context.structure().plan->at(scaled).settings.factor, size = static_cast<double>(product.query.size());
+    const PlanNode* const scaling = context.structure().plan->find(scaled);
+    const double factor = scaling == nullptr ? 1 : scaling->settings.factor, size = static_cast<double>(product.query.size());
     if (factor != 1) {
         const bool root = std::abs(factor * std::sqrt(size) - 1) <= 1e-9;
         after += fmt::format("  ÷ {} = {}", root ? fmt::format("√{}", size) : fmt::format("{:.4g}", 1 / factor),

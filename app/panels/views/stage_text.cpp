@@ -188,6 +188,8 @@ Words words_of(const Structure& structure, const PlanNode& node) {
         return add_words(config.position, node);
     case Op::Norm:
         return norm_words(node.settings);
+    case Op::Given:
+        return {"as recorded", fmt::format("What your code computed here: {}.", node.origin.text())};
     case Op::PassOn:
         return {"y = x", "Every row passes unchanged."};
     case Op::Linear:
@@ -212,6 +214,8 @@ Words words_of(const Structure& structure, const PlanNode& node) {
         return {"biased = scaled − slope (t − s)",
                 "Each head lowers scores with distance, at its own rate. This is how the model knows the order of words."};
     case Op::Mask:
+        if (!node.origin.called.empty())
+            return {"masked = scaled, or −∞", "Hatched cells are those that the mask in your code hides; the softmax gives them 0."};
         return mask_words(structure.settings.masks, node.settings.window, node.id.attention == kCrossAttention);
     case Op::Softmax:
         return softmax_words(structure.settings);
@@ -248,7 +252,9 @@ Words words_of(const Structure& structure, const PlanNode& node) {
 }  // namespace
 
 StageText text_of(const Structure& structure, const StageId& id, std::string_view noun) {
-    Words words = words_of(structure, structure.plan->at(id));
+    const PlanNode& node = structure.plan->at(id);
+    Words words = words_of(structure, node);
+    if (node.op != Op::Given && !node.origin.line.empty()) words.sentence += " In your code: " + node.origin.line + ".";
     return {stage_title(id, noun), std::move(words.formula), std::move(words.sentence)};
 }
 

@@ -32,10 +32,14 @@ constexpr std::array kPanels = {
     ViewPanels{View::Grid, draw_grid_view, draw_arithmetic_and_statistics, stage_numbers},
     ViewPanels{View::Lines, draw_lines_view, draw_arithmetic_and_statistics, stage_numbers},
     ViewPanels{View::Totals, draw_totals_view, draw_totals_side, totals_numbers},
-    ViewPanels{View::Lens, draw_lens_view, draw_lens_side, lens_numbers},
+    ViewPanels{.view = View::Lens, .draw = draw_lens_view, .draw_cell = draw_lens_side, .numbers = lens_numbers, .needs_model = true},
     // It shows changes of an answer, not a stage's numbers, so there are no statistics.
-    ViewPanels{View::KnockOut, draw_knock_out_view, draw_arithmetic, knock_out_numbers},
-    ViewPanels{.view = View::Write, .draw = draw_write_view, .draw_cell = draw_write_cell, .of_document = false},
+    ViewPanels{.view = View::KnockOut,
+               .draw = draw_knock_out_view,
+               .draw_cell = draw_arithmetic,
+               .numbers = knock_out_numbers,
+               .needs_model = true},
+    ViewPanels{.view = View::Write, .draw = draw_write_view, .draw_cell = draw_write_cell, .of_document = false, .needs_model = true},
     ViewPanels{
         .view = View::Precision, .draw = draw_precision_view, .draw_cell = draw_precision_cell, .of_document = false, .needs_trace = false},
     ViewPanels{View::Train, nullptr, draw_arithmetic_and_statistics},

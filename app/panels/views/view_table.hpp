@@ -12,6 +12,7 @@ struct ViewPanels {
     void (*draw_cell)(PanelContext&);                  ///< the pane at the right: the chosen cell
     ShownNumbers (*numbers)(PanelContext&) = nullptr;  ///< for copying and exporting; null: none can be
     bool of_document = true;                           ///< the numbers are those of the document, not of files or of tokens already written
+    bool needs_model = false;                          ///< shows what a model does when it runs, which a recording does not
     bool needs_trace = true;                           ///< there is nothing to draw before the first pass
 };
 const ViewPanels& panels_of(View view);

@@ -35,6 +35,15 @@ bool could_write(const PanelContext& context) {
 
 bool can_write(const PanelContext& context) { return could_write(context) && context.structure().settings.masks.causal; }
 
+std::string_view no_next_word(const PanelContext& context) {
+    return could_write(context) && !can_write(context) ? "every word sees the ones that follow: there is no next one to predict" : "";
+}
+
+bool row_says_no_next_word(const PanelContext& context) {
+    constexpr float kRoomFrom = 1100;
+    return !context.view.panes.only_centre && ImGui::GetIO().DisplaySize.x >= context.px(kRoomFrom);
+}
+
 Answer<facet::NextWords> next_words_of(const PanelContext& context) {
     SamplingSettings sampling = context.document.sampling;
     sampling.tokens = SamplingSettings{}.tokens;
@@ -219,7 +228,10 @@ void draw_sampler_settings(PanelContext& context) {
     finish(count, "tokens");
     int seed = static_cast<int>(std::min<std::uint64_t>(sampling.seed, 1'000'000));
     const Edited chosen = slider_row(ui, "seed##sampler", seed,
-                                     {.min = 0, .max = 999, .decimals = 0, .notes = {.tooltip = "The same seed draws the same tokens."}});
+                                     {.min = 0,
+                                      .max = 999,
+                                      .decimals = 0,
+                                      .notes = {.tooltip = "The same seed draws the same tokens.", .words = "seed of the sampler"}});
     if (chosen) sampling.seed = static_cast<std::uint64_t>(std::max(seed, 0));
     finish(chosen, "seed");
 }

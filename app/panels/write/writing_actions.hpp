@@ -12,6 +12,10 @@ namespace attn::app {
 bool can_write(const PanelContext& context);
 /// Whether the model can write once its causal mask is on.
 bool could_write(const PanelContext& context);
+/// Why a model that could write predicts no next word; "" if it does.
+std::string_view no_next_word(const PanelContext& context);
+/// Whether the row of the text has room to say so. Otherwise the line with the eye does.
+bool row_says_no_next_word(const PanelContext& context);
 /// The candidates after the shown sequence, with the document's sampling settings.
 Answer<facet::NextWords> next_words_of(const PanelContext& context);
 

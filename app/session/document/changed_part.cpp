@@ -17,6 +17,7 @@ std::string_view changed_part(const Document& before, const Document& after) {
     if (before.model != after.model && after.model != nullptr) return "opening the model";
     if (before.preset != after.preset && !after.preset.empty()) return "opening the example";
     if (before.model != after.model) return "opening the document";
+    if (before.recorded && after.recorded && before.recorded != after.recorded) return "the recorded step";
     if (before.trained != after.trained) return "the moment of the run";
     if (before.preset != after.preset || before.shipped != after.shipped) return "opening the document";
     if (before.config != after.config) return "the model's settings";

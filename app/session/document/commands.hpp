@@ -74,6 +74,11 @@ struct ShowMoment {
 struct CompareMoment {
     std::optional<std::int64_t> step;
 };
+/// Shows another step, or other attentions, of the shown recording.
+struct ShowRecorded {
+    std::int64_t step = 0;
+    std::size_t group = 0;  ///< see RecordedNumbers
+};
 /// Goes back to randomly initialised parameters.
 struct ShowUntrained {};
 struct SetSampling {
@@ -243,14 +248,14 @@ struct Command {
     std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
                  command::ResetTraining, command::RestartTraining, command::BranchRun, command::TrainBoth, command::CompareMoment,
-                 command::ShowMoment, command::ShowUntrained, command::SetSampling, command::WriteOn, command::StopWriting,
-                 command::WriteToken, command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::RenameRun,
-                 command::ForgetRun, command::OpenTrainingText, command::SetTrainingText, command::SaveRun, command::OpenCheckpoint,
-                 command::Pin, command::SaveDocument, command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor,
-                 command::ExportTable, command::MakeLessonStep, command::ExportLesson, command::CancelExport, command::CopySnippet,
-                 command::ListFolder, command::ListModels, command::SetMemoryBudget, command::SetHistoryBudget, command::PreviewFile,
-                 command::TellFile, command::EndNotice, command::OpenDump, command::ShowBeside, command::Undo, command::Redo,
-                 command::GoBackToLeft, command::BeginVisit, command::EndVisit>
+                 command::ShowMoment, command::ShowRecorded, command::ShowUntrained, command::SetSampling, command::WriteOn,
+                 command::StopWriting, command::WriteToken, command::ShowWritten, command::ForgetWritten, command::ChooseRun,
+                 command::RenameRun, command::ForgetRun, command::OpenTrainingText, command::SetTrainingText, command::SaveRun,
+                 command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile, command::RestoreWork, command::UseText,
+                 command::ExportTensor, command::ExportTable, command::MakeLessonStep, command::ExportLesson, command::CancelExport,
+                 command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget, command::SetHistoryBudget,
+                 command::PreviewFile, command::TellFile, command::EndNotice, command::OpenDump, command::ShowBeside, command::Undo,
+                 command::Redo, command::GoBackToLeft, command::BeginVisit, command::EndVisit>
         what;
     std::string merge;
 };

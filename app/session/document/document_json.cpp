@@ -205,9 +205,46 @@ void read_setup(JsonObject& object, Setup& setup, const ModelPlaces& places) {
     read_model_fields(object, setup, places);
 }
 
+/// The path in a field; empty if there is none.
+std::filesystem::path path_from_json(JsonObject& object, std::string_view key) {
+    std::string path;
+    if (object.read(key, path) && (path.empty() || path.find('\0') != std::string::npos))
+        object.fail(key, "is not the path of a model", FileFault::Schema);
+    return path;
+}
+
+Json to_json(const RecordedNumbers& recorded, const std::filesystem::path& folder) {
+    const std::filesystem::path path = std::filesystem::absolute(recorded.recording->path()).lexically_normal();
+    Json json{{"path", path.string()}, {"step", recorded.step}, {"group", recorded.group}};
+    if (const std::filesystem::path beside = path_below(folder, path); !beside.empty()) json["beside"] = beside.string();
+    return json;
+}
+
+/// The recording where it was, or in the same place beside the document.
+RecordedNumbers recorded_from_json(JsonObject object, const ModelPlaces& places) {
+    constexpr double kMostGroups = 100'000;
+    RecordedNumbers recorded;
+    const std::filesystem::path path = path_from_json(object, "path"), beside = path_from_json(object, "beside");
+    std::int64_t group = 0;
+    object.read("step", recorded.step, 0, static_cast<double>(std::numeric_limits<std::int32_t>::max()));
+    object.read("group", group, 0, kMostGroups);
+    object.expect_no_more();
+    recorded.group = static_cast<std::size_t>(group);
+    const std::filesystem::path near = places.document_folder / beside;
+    const bool moved = !OpenedRecording::is_in(path) && !places.document_folder.empty() && !beside.empty() && OpenedRecording::is_in(near);
+    try {
+        recorded.recording = OpenedRecording::open(moved ? near : path);
+        (void)OpenedStep(recorded);  // throws if it lacks that step
+    } catch (const Error& error) {
+        object.fail("path", fmt::format("the recording of this document cannot be opened: {}", error.what()));
+    }
+    return recorded;
+}
+
 Json to_json(const State& state, const std::filesystem::path& folder) {
     Json json;
     add_setup(json, *state.setup, folder);
+    if (const RecordedNumbers* recorded = recorded_in(state)) json["recorded"] = to_json(*recorded, folder);
     if (const MomentOfRun* moment = moment_of(state)) json["trained"] = to_json(*moment);
     return json;
 }
@@ -222,6 +259,7 @@ State state_from_json(JsonObject object, const ModelPlaces& places) {
         const TrainedModel trained = trained_from_json(object.object("trained"));
         source = MomentOfRun{trained.run, trained.step.value_or(0), nullptr};
     }
+    if (object.has("recorded")) source = recorded_from_json(object.object("recorded"), places);
     object.expect_no_more();
     return {std::make_shared<const Setup>(std::move(setup)), std::move(source)};
 }
@@ -295,14 +333,6 @@ void add_task_text(Json& json, const TaskSettings& task) {
     json["task_text"] = *task.text;
 }
 
-/// The path in a field; empty if there is none.
-std::filesystem::path path_from_json(JsonObject& object, std::string_view key) {
-    std::string path;
-    if (object.read(key, path) && (path.empty() || path.find('\0') != std::string::npos))
-        object.fail(key, "is not the path of a model", FileFault::Schema);
-    return path;
-}
-
 }  // namespace
 
 void read_model_fields(JsonObject& object, Setup& setup, const ModelPlaces& places) {
@@ -338,6 +368,7 @@ std::string document_to_json(const Document& document, const std::filesystem::pa
     json["look_at"] = document.look_at;
     add_setup(json, document, folder);
     if (document.trained.has_value()) json["trained"] = to_json(*document.trained);
+    if (document.recorded) json["recorded"] = to_json(*document.recorded, folder);
     if (!document.run_places.empty()) json["runs"] = to_json(document.run_places);
     if (document.pins != Pins{}) json["pinned"] = to_json(document.pins, folder);
     if (document.look) json["look"] = to_json(*document.look);
@@ -361,6 +392,10 @@ Document document_from_json(std::string_view text, std::string_view source, std:
         std::string place;
         document.trained = trained_from_json(object.object("trained"), &place);
         if (!place.empty()) document.run_places.emplace(document.trained->run, RunPlace{"", std::move(place)});
+    }
+    if (object.has("recorded")) {
+        document.recorded = recorded_from_json(object.object("recorded"), places);
+        document.recorded_steps = document.recorded->recording->steps().size();
     }
     if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"), left_out, places);
     if (object.has("look")) document.look = look_from_json(object.object("look"));

@@ -9,6 +9,7 @@ namespace attn::app {
 WeightsOrigin weights_origin(const Document& document) {
     if (document.trained && is_missing(document.trained->run))
         return {.learned = false, .text = "run not found", .parameters = "", .missing = true};
+    if (document.recorded) return {true, "recorded", ""};
     if (document.trained) return {true, "trained here", ""};
     if (document.model != nullptr) return {true, "published model", ""};
     if (document.shipped == nullptr) return {false, "random weights", ""};

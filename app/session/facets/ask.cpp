@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "engine/tensor/error.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {
@@ -53,6 +54,8 @@ Asked asked_by(const Request& request, const Results& results) {
     Asked asked;
     Ask ask(request.state, results, asked);
     try {
+        if (request.facet.info().runs_model && request.state != nullptr && recorded_in(*request.state) != nullptr)
+            throw Error(std::string(kRecordingDoesNotRun));
         asked.job = request.facet.make(ask);
     } catch (const CannotGoOn&) {
         return asked;

@@ -87,8 +87,40 @@ std::shared_ptr<const Parameters<float>> parameters_of(const State& state, const
     return drawn;
 }
 
+std::vector<std::vector<Token>> tokens_of(const std::vector<std::vector<std::string>>& words, const TokenBatch& batch) {
+    std::vector<std::vector<Token>> tokens;
+    for (std::size_t b = 0, i = 0; b < words.size(); ++b) {
+        std::vector<Token>& row = tokens.emplace_back();
+        for (const std::string& word : words[b]) row.push_back({word, batch.ids[i++]});
+    }
+    return tokens;
+}
+
+/// What was recorded is read, not computed.
+BegunPass recorded_pass(const StateRef& state, const RecordedNumbers& numbers, const Work& work) {
+    const OpenedStep opened(numbers);
+    const auto start = Clock::now();
+    BegunPass pass;
+    Snapshot& made = pass.snapshot;
+    made.state = state;
+    made.trace = std::make_shared<const Trace<float>>(trace_of(opened.recorded(), work.room_mib, work.stop));
+    made.ranges = stage_ranges(*made.trace);
+    made.head_scores = head_scores(*made.trace);
+    recording::RecordedWords words = words_of(numbers.recording->recording(), opened.group());
+    made.tokens = tokens_of(words.queries, made.trace->tokens);
+    made.source_tokens = tokens_of(words.keys, made.trace->source_tokens);
+    made.vocabulary = std::move(words.all);
+    for (const auto& stage : made.trace->stages) made.whole_mib += 4 * static_cast<double>(stage.value.size()) / (1024.0 * 1024.0);
+    made.budget_mib = work.budget_mib;
+    made.compute_ms = ms_since(start);
+    made.serial = next_serial();
+    pass.mib = made.whole_mib;
+    return pass;
+}
+
 /// The pass, or its beginning up to the part around `before`.
 BegunPass begun_pass(const StateRef& state, const std::optional<StageId>& before, const KnownPasses& known, const Work& work) {
+    if (const RecordedNumbers* recorded = recorded_in(*state)) return recorded_pass(state, *recorded, work);
     const Setup& setup = *state->setup;
     Prepared prepared = prepare(setup, work.room_mib, &work.kept.tokenizer);
     work.kept.use_threads_for(prepared.size.whole + prepared.size.weights);

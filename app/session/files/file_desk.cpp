@@ -164,7 +164,7 @@ void FileDesk::save(ThingsToSave things, Command again) {
           subject = subject_](const std::stop_token&) -> Outcome {
         const SavedThings done = save_things(things);
         if (done.in_the_way.empty()) return saved(things, done, subject);
-        return [this, way = InTheWay{done.in_the_way, done.changed, again}](Opened&) {
+        return [this, way = InTheWay{done.in_the_way, done.changed, done.is_other_run, again}](Opened&) {
             state_.in_the_way = way;
             ++state_.ways;
         };
@@ -266,6 +266,13 @@ void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opene
         remember(state_.recent_models, whole);
         send_on(command::OpenDocument{std::move(*file.document), true, ""});
         break;
+    case FileKind::Recording: {
+        const recording::Recording& recorded = file.document->recorded->recording->recording();
+        const std::string ended = recorded.error.empty() ? "" : " The code ended with " + escaped(recorded.error, 0) + ".";
+        tell(fmt::format("Opened {}.{}", shown(file.path), ended), !ended.empty());
+        send_on(command::OpenDocument{std::move(*file.document), false, ""});
+        break;
+    }
     case FileKind::Run:
         send_on(command::OpenCheckpoint{file.path});
         break;

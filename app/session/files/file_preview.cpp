@@ -81,6 +81,8 @@ std::string folder_words(const std::filesystem::path& path) {
         if (!std::filesystem::is_directory(model)) return words_for(model);
         return model_words(model);
     }
+    if (OpenedRecording::is_in(path))
+        return fmt::format("Recording of your own code: {}", counted(OpenedRecording::open(path)->steps().size(), "step"));
     std::error_code unknown;
     if (!std::filesystem::exists(path / kCheckpointName, unknown)) return "";
     expect_run(path);

@@ -21,9 +21,10 @@ struct ModelShelf;
 /// The kinds of files the program can open.
 enum class FileKind : std::uint8_t {
     Document,
-    Run,    ///< a training run: its folder or a checkpoint
-    Model,  ///< folder of a published model
-    Dump,   ///< named tensors of some model
+    Run,        ///< a training run: its folder or a checkpoint
+    Model,      ///< folder of a published model
+    Recording,  ///< folder of what other code computed
+    Dump,       ///< named tensors of some model
     Text,
     Lesson,
 };
@@ -65,6 +66,7 @@ struct MissingModel {
 struct InTheWay {
     std::filesystem::path path;
     bool changed = false;                  ///< it was, but another program has changed it since
+    bool is_other_run = false;             ///< it was, as another run
     std::shared_ptr<const Command> again;  ///< saves all the same
 };
 

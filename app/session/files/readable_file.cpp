@@ -6,6 +6,7 @@
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
+#include "app/session/document/recording_document.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
@@ -118,6 +119,11 @@ ReadableFile read_any_file(const std::filesystem::path& given, const std::stop_t
     if (OpenedModel::is_in(file.path)) {
         file.kind = FileKind::Model;
         file.document = document_of_model(OpenedModel::open(given));
+        return file;
+    }
+    if (OpenedRecording::is_in(path)) {
+        file.kind = FileKind::Recording;
+        file.document = document_of_recording(OpenedRecording::open(path));
         return file;
     }
     if (std::filesystem::is_directory(path, unknown)) {

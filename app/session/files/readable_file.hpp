@@ -19,7 +19,7 @@ namespace attn::app {
 struct ReadableFile {
     FileKind kind = FileKind::Text;
     std::filesystem::path path;               ///< what was read; see folder_of_part()
-    std::optional<Document> document;         ///< for a Document; for a Model, a document that shows it
+    std::optional<Document> document;         ///< for a Document; for a Model or a Recording, a document that shows it
     std::vector<std::string> left_out;        ///< for a Document: see document_from_json()
     std::vector<std::string> moved;           ///< for a Document: see ModelPlaces
     std::shared_ptr<const std::string> text;  ///< for a Text

@@ -48,16 +48,12 @@ std::string text_of(const DocumentToSave& saved) {
 
 }  // namespace
 
-fs::path full_path(const fs::path& path) {
-    const fs::path full = fs::absolute(path).lexically_normal();
-    return full.has_filename() ? full : full.parent_path();  // without a slash at its end
-}
-
 SavedThings save_things(const ThingsToSave& things) {
     SavedThings done;
     const auto refuse = [&](const fs::path& path) {
         done.in_the_way = path;
-        done.changed = things.known.contains(path);
+        done.is_other_run = is_as_known(things.known, path);
+        done.changed = things.known.contains(path) && !done.is_other_run;
         return !path.empty();
     };
     if (!things.replace) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "app/session/document/document.hpp"
-#include "app/session/files/file_stamp.hpp"
+#include "engine/io/file_stamp.hpp"
 #include "engine/train/run_folder.hpp"
 
 namespace attn::app {
@@ -45,6 +45,7 @@ struct ThingsToSave {
 struct SavedThings {
     std::filesystem::path in_the_way;        ///< what would be replaced although it is not known here; empty: everything was written
     bool changed = false;                    ///< it was known, but has changed since
+    bool is_other_run = false;               ///< it is known, as another run
     FileStamps stamps;                       ///< of what was written
     std::optional<std::int64_t> run_step{};  ///< of the last run written
 };
@@ -52,8 +53,5 @@ struct SavedThings {
 /// Writes the runs, each with the document that belongs into its folder, then any other document. If that would replace anything that is
 /// not as it was last seen here, nothing is written. Throws FileError, and Error as `contents`.
 SavedThings save_things(const ThingsToSave& things);
-
-/// Such as a key of FileStamps.
-std::filesystem::path full_path(const std::filesystem::path& path);
 
 }  // namespace attn::app

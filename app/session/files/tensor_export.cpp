@@ -35,6 +35,7 @@ const GradientTrace<float>& expect_gradients(const GradientTrace<float>* gradien
 }
 
 Whole whole_parameter(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {
+    if (!choice.gradients && snapshot.trace->parameters == nullptr) throw Error("a recording has no parameter " + choice.parameter);
     const Parameters<float>& parameters = choice.gradients ? *expect_gradients(gradients).parameters : *snapshot.trace->parameters;
     const ParameterPlace place = parameters.layout().place(choice.parameter);
     if (place.whole == nullptr) throw Error("this model has no parameter " + choice.parameter);

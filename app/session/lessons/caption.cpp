@@ -299,6 +299,15 @@ Caption parse_caption(std::string_view text, int layer) {
     return caption;
 }
 
+std::string fault_of_caption(std::string_view text) {
+    try {
+        parse_caption(text, 0);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
 std::optional<std::string> quoted(const Quote& quote, const Snapshot& snapshot, const TrainingReport& training) {
     if (snapshot.trace == nullptr) return std::nullopt;
     if (takes_nothing(quote.kind)) return quoted_training(quote, snapshot, training);

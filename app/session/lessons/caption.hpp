@@ -53,6 +53,8 @@ using Caption = std::vector<CaptionPart>;
 
 /// Stages without a layer refer to `layer`. Throws Error saying what is wrong with which quotation.
 Caption parse_caption(std::string_view text, int layer);
+/// What parse_caption() would say; "" if nothing is wrong.
+std::string fault_of_caption(std::string_view text);
 
 /// The quoted number as text, with a typographic minus sign; none if it is not available.
 std::optional<std::string> quoted(const Quote& quote, const Snapshot& snapshot, const TrainingReport& training);

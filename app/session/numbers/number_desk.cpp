@@ -309,6 +309,7 @@ std::optional<QueryKeyProduct> NumberDesk::query_key(const NumbersOf& scores, st
     const Matrix map = with_row(numbers(scores).map, query);
     if (map.empty() || !map.data.knows(query, key)) return std::nullopt;
     const Trace<float>& trace = *held(scores.of, scores.beside.value_or(scores.stage)).trace;
+    if (trace.plan->at(scores.stage).op != Op::Scores) return std::nullopt;  // a recording without its queries and keys
     return query_key_product(trace, scores.stage, scores.sequence, scores.head, query, key, map.at(query, key));
 }
 

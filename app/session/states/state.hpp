@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/session/states/opened_model.hpp"
+#include "app/session/states/opened_recording.hpp"
 #include "app/session/states/shipped_model.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/tasks/task_settings.hpp"
@@ -69,7 +70,7 @@ struct MomentOfRun {
     bool operator==(const MomentOfRun& other) const { return run == other.run && step == other.step; }
 };
 
-using Source = std::variant<Drawn, MomentOfRun>;
+using Source = std::variant<Drawn, MomentOfRun, RecordedNumbers>;
 
 /// A plain value, cheap to copy. Equal states have equal numbers.
 struct State {
@@ -83,6 +84,9 @@ using StateRef = std::shared_ptr<const State>;
 
 /// Null unless the parameters come from a training run.
 inline const MomentOfRun* moment_of(const State& state) { return std::get_if<MomentOfRun>(&state.source); }
+
+/// Null unless the numbers were recorded in other code.
+inline const RecordedNumbers* recorded_in(const State& state) { return std::get_if<RecordedNumbers>(&state.source); }
 
 /// Whether the states differ only in the moment of the same training run.
 bool same_but_for_moment(const State& older, const State& newer);

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "app/session/states/held_out_texts.hpp"
 #include "app/session/training/training_report.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/checkpoint.hpp"
@@ -16,12 +18,13 @@
 
 namespace attn::app {
 
-/// What a resumed run had already reported before, and its name.
+/// What a resumed run had already reported before, its name, and how it came about.
 struct PastPoints {
     std::vector<LossPoint> losses;
     std::vector<ValidationPoint> validations;
     std::vector<HeadPoint> heads;
     std::string name{};
+    std::optional<RunCourse> course{};
 };
 
 /// To be used by one thread at a time. Methods and errors are those of TrainingRun.
@@ -46,8 +49,8 @@ public:
     virtual std::string finished() const = 0;
     /// Scores every head on the probe.
     virtual HeadPoint score_heads(const Moment& moment, const std::stop_token& stop) = 0;
-    /// A few held-out sequences, always the same, with the model's current predictions.
-    virtual std::vector<HeldOutExample> examples(const std::stop_token& stop) = 0;
+    /// A few held-out sequences, always the same.
+    virtual std::shared_ptr<const HeldOutTexts> held_out() const = 0;
     /// To be called once, before the first step.
     virtual PastPoints take_past() { return {}; }
     /// A checkpoint from which the run can be resumed.

@@ -51,6 +51,7 @@ Document document_of_run(Document document, const RunStatus& run, std::optional<
     document.trained = TrainedModel{run.run, step};
     document.model = nullptr;
     document.shipped.reset();
+    document.recorded.reset();
     return document;
 }
 

@@ -23,8 +23,7 @@ constexpr std::chrono::milliseconds kPublicationPause{33};
 constexpr int kHeadsShare = 30;
 /// Copying parameters for display takes at most 1 / kCopiesShare of the training time.
 constexpr int kCopiesShare = 50;
-constexpr double kSpeedSeconds = 0.5;      // averaging window of the training speed
-constexpr std::size_t kMostAnswers = 513;  // odd, so that the newest one stays when every second one is dropped
+constexpr double kSpeedSeconds = 0.5;  // averaging window of the training speed
 
 template <class T>
 void append(std::vector<T>& all, std::vector<T>& more) {
@@ -32,27 +31,24 @@ void append(std::vector<T>& all, std::vector<T>& more) {
     more.clear();
 }
 
-bool differ_but_for_their_end(RunSettings a, const RunSettings& b) {
-    a.stop = b.stop;
-    a.train.schedule.total_steps = b.train.schedule.total_steps;
-    a.train.schedule.continued = b.train.schedule.continued;
-    return a != b;
-}
-
 /// Whether the last change only takes back another one at its step, so that the settings before it stay.
 bool is_put_back(const RunCurves& run) {
     const std::vector<SettingsChange>& changes = run.changes;
     const RunSettings& before = changes.size() < 2 ? run.settings : changes[changes.size() - 2].settings;
-    return !differ_but_for_their_end(changes.back().settings, before);
+    return same_but_for_end(changes.back().settings, before);
 }
 
 /// `whole`: all changes of the run are in `all`, so that what was set before each is known.
-void append(RunCurves& all, RunCurves& more, bool whole) {
-    for (SettingsChange& change : more.changes) {
+void add_changes(RunCurves& all, const std::vector<SettingsChange>& more, bool whole) {
+    for (const SettingsChange& change : more) {
         if (!all.changes.empty() && all.changes.back().step == change.step) all.changes.pop_back();
-        all.changes.push_back(std::move(change));
+        all.changes.push_back(change);
         if (whole && is_put_back(all)) all.changes.pop_back();
     }
+}
+
+void append(RunCurves& all, RunCurves& more, bool whole) {
+    add_changes(all, more.changes, whole);
     more.changes.clear();
     if (more.losses.empty() && more.validations.empty() && more.heads.empty()) return;
     append(all.losses, more.losses);
@@ -67,6 +63,7 @@ void add_copies(std::vector<T>& all, const std::vector<T>& more) {
 }
 
 void add_copies(RunCurves& all, const RunCurves& more) {
+    add_changes(all, more.changes, true);
     add_copies(all.losses, more.losses);
     add_copies(all.validations, more.validations);
     add_copies(all.heads, more.heads);
@@ -97,6 +94,11 @@ bool is_abandoned(const RunCurves& run, const RunStatus& now) {
 }
 
 }  // namespace
+
+std::optional<FileStamp> stamp_of_run(const std::filesystem::path& path) {
+    std::error_code unknown;
+    return stamp_of(std::filesystem::is_directory(path, unknown) ? path / kCheckpointName : path);
+}
 
 Trainer::Trainer(TrainingEngine engine, std::function<void()> wake)
     : engine_(std::move(engine)), wake_(std::move(wake)), latest_(std::make_shared<const RunStatus>()) {}
@@ -308,7 +310,7 @@ void Trainer::execute(const command::BranchRun& branch, const RunSettings& setti
         std::fill(from.first_moments.begin(), from.first_moments.end(), 0.F);
         std::fill(from.second_moments.begin(), from.second_moments.end(), 0.F);
     }
-    const RunOrigin origin{state_.run, from.steps};
+    const RunOrigin origin{state_.run, from.steps, published_.name};
     take_up(engine_.branch(from), TrainingPhase::Paused, job, "", origin);
     adopt(settings);
     rest();
@@ -347,7 +349,7 @@ void Trainer::adopt(RunSettings settings) {
     settings.train.forward.mistake = run_->settings().train.forward.mistake;
     const RunSettings before = run_->settings();
     run_->apply(settings);
-    if (differ_but_for_their_end(run_->settings(), before)) unpublished_.changes.push_back({run_->steps(), run_->settings()});
+    if (!same_but_for_end(run_->settings(), before)) unpublished_.changes.push_back({run_->steps(), run_->settings()});
 }
 
 namespace {
@@ -357,6 +359,7 @@ std::shared_ptr<const RunFolder> contents_of(LiveRun& run, RunCurves curves) {
     run.keep();
     Checkpoint checkpoint = run.checkpoint();
     checkpoint.name = curves.name;
+    checkpoint.course = {curves.settings, curves.origin, std::move(curves.changes)};
     return std::make_shared<const RunFolder>(RunFolder{std::move(checkpoint), std::move(curves.losses), std::move(curves.validations),
                                                        std::move(curves.heads), run.history().moments()});
 }
@@ -375,17 +378,16 @@ std::shared_ptr<const RunFolder> Trainer::contents_now(std::uint64_t run) {
 }
 
 void Trainer::note_saved(std::uint64_t run, std::int64_t step, const std::string& folder) {
-    if (run == state_.run) {
-        state_.saved_step = step;
-        state_.file = folder;
-        autosaved_step_ = -1;
-    }
+    const auto note = [&](RunStatus& state) {
+        if (state.run != run) return false;
+        state.saved_step = step;
+        state.file = folder;
+        state.stamp = stamp_of_run(folder);
+        return true;
+    };
+    if (note(state_)) autosaved_step_ = -1;
     for (Shelved& one : shelf_)
-        if (one.state.run == run) {
-            one.state.saved_step = step;
-            one.state.file = folder;
-            one.handed_over = false;
-        }
+        if (note(one.state)) one.handed_over = false;
     note_kept_runs();
     publish(false);
 }
@@ -396,7 +398,26 @@ void Trainer::note_opened(OpenedRun opened) {
     if (state_.opened.size() > kMostNoted) state_.opened.erase(state_.opened.begin());
 }
 
+std::uint64_t Trainer::run_in(const std::filesystem::path& path) const {
+    const std::optional<FileStamp> stamp = stamp_of_run(path);
+    const auto is_it = [&](const RunStatus& state, const LiveRun& run) {
+        const bool as_there = stamp && state.stamp == stamp && state.saved_step == run.steps();
+        return state.file == path.native() && (state.followed || as_there);
+    };
+    if (run_ != nullptr && is_it(state_, *run_)) return state_.run;
+    const auto found = std::find_if(shelf_.begin(), shelf_.end(), [&](const Shelved& one) { return is_it(one.state, *one.run); });
+    return found == shelf_.end() ? 0 : found->state.run;
+}
+
 void Trainer::resume(const Open& open, const std::stop_token& job) {
+    const std::filesystem::path path = full_path(open.path);
+    if (const std::uint64_t there = open.kept ? 0 : run_in(path); there != 0) {
+        note_opened({open.number, there});
+        execute(command::ChooseRun{there}, {}, job);
+        return notice(fmt::format("{} is open already: {}.", escaped(path.native(), 0),
+                                  state_.name.empty() ? fmt::format("run {}", there) : state_.name));
+    }
+    const std::optional<FileStamp> stamp = stamp_of_run(path);  // before it is read: it may be written meanwhile
     std::unique_ptr<LiveRun> run;
     const auto refuse = [&](const std::string& why) {
         note_opened({open.number, 0, why});
@@ -421,7 +442,8 @@ void Trainer::resume(const Open& open, const std::stop_token& job) {
     note_opened({open.number, last_run_ + 1});
     take_up(std::move(run), TrainingPhase::Paused, job, told);
     if (open.kept) state_.saved_step = 0;
-    state_.file = open.kept ? open.file : std::filesystem::absolute(open.path).lexically_normal().string();
+    state_.file = open.kept ? open.file : path.string();
+    if (!open.kept) state_.stamp = stamp;
     if (!open.kept) follow_folder();
     rest();
 }
@@ -446,14 +468,12 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const s
     state.special_tokens = run_->tokenizer().has_special_tokens();
     state.probe = run_->probe();
     state.probe_source = run_->probe_source();
+    state.held_out = run_->held_out();
     state_ = std::move(state);
     unpublished_ = {};
     unpublished_.run = state_.run;
     unpublished_.settings = run_->settings();
     unpublished_.origin = origin;
-    published_ = {};
-    published_.run = unpublished_.run;
-    published_.settings = unpublished_.settings;
     autosaved_step_ = -1;
     add_past();
     heads_step_ = -1;
@@ -464,7 +484,6 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const s
     set_phase(phase);
     if (origin) evaluate(job);
     else evaluate_if_due(job);
-    if (state_.from_file && state_.answers.empty()) take_answers(job);
     score_heads(true, job);
     publish(true);
 }
@@ -478,7 +497,16 @@ void Trainer::add_past() {
     unpublished_.losses = std::move(past.losses);
     unpublished_.validations = std::move(past.validations);
     unpublished_.heads = std::move(past.heads);
+    if (past.course) {
+        unpublished_.settings = std::move(past.course->begun);
+        unpublished_.origin = std::move(past.course->origin);
+        unpublished_.changes = std::move(past.course->changes);
+    }
+    published_ = {};
+    published_.run = unpublished_.run;
     published_.name = std::move(past.name);
+    published_.settings = unpublished_.settings;
+    published_.origin = unpublished_.origin;
     staying_ = {};
     for (const Moment& moment : run_->history().moments())
         if (moment.held) staying_.named.push_back(moment);
@@ -511,7 +539,6 @@ void Trainer::evaluate(const std::stop_token& job) {
     unpublished_.validations.push_back(run_->evaluate(job));
     run_->keep();
     hold_if_best(unpublished_.validations.back());
-    take_answers(job);
 }
 
 void Trainer::hold_if_best(const ValidationPoint& point) {
@@ -521,15 +548,6 @@ void Trainer::hold_if_best(const ValidationPoint& point) {
     for (const Moment& moment : run_->history().moments())
         if (moment.step == point.step) staying_.best = moment;
     run_->hold(staying_.all());
-}
-
-void Trainer::take_answers(const std::stop_token& job) {
-    auto answers = std::make_shared<const HeldOutAnswers>(HeldOutAnswers{run_->steps(), run_->examples(job)});
-    std::erase_if(state_.answers, [&](const auto& earlier) { return earlier->step >= answers->step; });
-    state_.answers.push_back(std::move(answers));
-    if (state_.answers.size() <= kMostAnswers) return;
-    std::size_t at = 0;
-    std::erase_if(state_.answers, [&at](const auto&) { return at++ % 2 == 1; });
 }
 
 void Trainer::score_heads(bool always, const std::stop_token& job) {

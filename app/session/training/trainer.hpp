@@ -45,6 +45,9 @@ using TrainerCommand = std::variant<command::StartTraining, command::PauseTraini
                                     command::RestartTraining, command::BranchRun, command::TrainBoth, command::SetRun, command::ChooseRun,
                                     command::RenameRun, command::ForgetRun, command::SetHistoryBudget>;
 
+/// Of a run's checkpoint, given by its folder or as a file.
+std::optional<FileStamp> stamp_of_run(const std::filesystem::path& path);
+
 /// One thread that owns the current run. It executes orders in sequence, between training steps; a new run cancels the step in progress. It
 /// publishes a status at every change of phase and otherwise at most 30 times a second, with all points since the last one. All methods
 /// must be called from one thread (the UI's).
@@ -66,8 +69,8 @@ public:
     std::shared_future<std::shared_ptr<const RunFolder>> contents(std::uint64_t run);
     /// The run was saved to this folder after `step` steps. The future is ready when the newest status says so. From any thread.
     std::future<void> saved(std::uint64_t run, std::int64_t step, std::string folder);
-    /// Resumes the run in the file, paused; if the file cannot be used, the current run continues. Its moments at the steps `named` are
-    /// held. Returns the number of the order, see RunStatus::opened.
+    /// Resumes the run in the file, paused; one that is open already, just as it is there, becomes current. If the file cannot be used, the
+    /// current run continues. Its moments at the steps `named` are held. Returns the number of the order, see RunStatus::opened.
     std::uint64_t open(std::filesystem::path path, std::set<std::int64_t> named = {});
     /// The same for an autosave of a run whose own file is `file` ("" for none). The run still counts as unsaved.
     std::uint64_t restore(std::filesystem::path path, std::string file, std::set<std::int64_t> named = {});
@@ -118,8 +121,10 @@ private:
     /// Follows the run that another process trains in its folder, until it ends or this run is to do something else.
     void follow_folder();
     void stop_following();
-    void read_again(std::uint64_t run, bool ended, const std::stop_token& job);
+    void read_again(std::uint64_t run, bool ended);
     void note_saved(std::uint64_t run, std::int64_t step, const std::string& folder);
+    /// The run that is in this file or folder just as it is here; 0 if there is none.
+    std::uint64_t run_in(const std::filesystem::path& path) const;
     void resume(const Open& open, const std::stop_token& job);
     void hold_now(const HeldMoments& held);
     /// Keeps the current run, if it has made a step, before another replaces it.
@@ -144,7 +149,6 @@ private:
     void train_one(const std::stop_token& job);
     void evaluate_if_due(const std::stop_token& job);
     void evaluate(const std::stop_token& job);
-    void take_answers(const std::stop_token& job);
     /// Scores the heads at as many moments as is cheap enough; `always`: at this step in any case.
     void score_heads(bool always, const std::stop_token& job);
     void set_phase(TrainingPhase phase, std::string message = "");

@@ -21,9 +21,8 @@ void add_later(std::vector<T>& unpublished, const std::vector<T>& published, std
 void Trainer::follow_folder() {
     if (ending_ || !FolderWatch::is_written(state_.file)) return;
     state_.followed = true;
-    watch_.begin(state_.file, [this, run = state_.run](bool ended) {
-        queue([this, run, ended](const std::stop_token& job) { read_again(run, ended, job); });
-    });
+    watch_.begin(state_.file,
+                 [this, run = state_.run](bool ended) { queue([this, run, ended](const std::stop_token&) { read_again(run, ended); }); });
     // The destructor may have ended the watch just before it began.
     if (ending_) watch_.end();
 }
@@ -33,9 +32,10 @@ void Trainer::stop_following() {
     watch_.end();
 }
 
-void Trainer::read_again(std::uint64_t run, bool ended, const std::stop_token& job) {
+void Trainer::read_again(std::uint64_t run, bool ended) {
     if (state_.run != run || !state_.followed) return;
     state_.followed = !ended;
+    const std::optional<FileStamp> stamp = stamp_of_run(state_.file);
     std::unique_ptr<LiveRun> read;
     try {
         read = engine_.open(state_.file);
@@ -55,8 +55,8 @@ void Trainer::read_again(std::uint64_t run, bool ended, const std::stop_token& j
         busy_ = unpublished_.losses.back().seconds;
         tokens_ = unpublished_.losses.back().tokens;
     }
+    state_.stamp = stamp;
     state_.saved_step = past.name == published_.name ? run_->steps() : -1;  // a name given here is not in the file
-    take_answers(job);
     rest();
 }
 

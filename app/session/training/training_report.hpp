@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/io/file_stamp.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/curve.hpp"
-#include "engine/train/run_settings.hpp"
+#include "engine/train/run_course.hpp"
 #include "engine/weights/parameters.hpp"
 
 namespace attn {
@@ -18,6 +19,8 @@ struct RunFolder;
 }
 
 namespace attn::app {
+
+struct HeldOutTexts;
 
 /// A run of this session, to be kept against a crash.
 struct HandedRun {
@@ -41,20 +44,6 @@ enum class TrainingPhase : std::uint8_t {
     Failed,    ///< non-finite numbers or out of memory: `message` says which; the last finite parameters are kept
 };
 
-/// A held-out sequence with the model's predictions.
-struct HeldOutExample {
-    std::vector<std::string> tokens;       ///< the correct tokens, including hidden ones
-    std::vector<std::string> predicted;    ///< per token; "" if it is not predicted
-    std::vector<std::int8_t> right;        ///< 1 right, 0 wrong, -1 not predicted
-    std::vector<std::string> source = {};  ///< input of the encoder
-};
-
-/// The model's predictions for the held-out examples after `step` steps.
-struct HeldOutAnswers {
-    std::int64_t step = 0;
-    std::vector<HeldOutExample> examples;
-};
-
 /// A run that was replaced by another one and can be resumed.
 struct KeptRun {
     std::uint64_t run = 0;
@@ -76,12 +65,13 @@ struct OpenedRun {
 
 /// The newest state of the run. Immutable, shared by pointer.
 struct RunStatus {
-    std::uint64_t serial = 0;  ///< incremented with every published status
-    std::uint64_t run = 0;     ///< counted from 1; 0 before the first run
-    bool from_file = false;    ///< resumed from a checkpoint
-    bool followed = false;     ///< another process trains it: its folder is read whenever that has saved
-    std::string file;          ///< path that it was last saved to or opened from; "" for none
-    std::string name;          ///< given by the user; "" for none
+    std::uint64_t serial = 0;        ///< incremented with every published status
+    std::uint64_t run = 0;           ///< counted from 1; 0 before the first run
+    bool from_file = false;          ///< resumed from a checkpoint
+    bool followed = false;           ///< another process trains it: its folder is read whenever that has saved
+    std::string file;                ///< path that it was last saved to or opened from; "" for none
+    std::optional<FileStamp> stamp;  ///< of its checkpoint there, as it was then
+    std::string name;                ///< given by the user; "" for none
     TrainingPhase phase = TrainingPhase::Idle;
     std::string message;           ///< why it finished or failed
     RunSettings settings;          ///< in effect now
@@ -97,29 +87,16 @@ struct RunStatus {
     std::vector<std::string> vocabulary;
     TokenizerKind tokenizer = TokenizerKind::Character;
     bool special_tokens = false;
-    std::string probe;                                           ///< a held-out sequence
-    std::string probe_source;                                    ///< its encoder input; "" if there is none
-    std::vector<std::shared_ptr<const HeldOutAnswers>> answers;  ///< after every evaluation, thinned out if there are many; ascending
-    std::vector<KeptRun> kept;                                   ///< ordered by run number
+    std::string probe;                             ///< a held-out sequence
+    std::string probe_source;                      ///< its encoder input; "" if there is none
+    std::shared_ptr<const HeldOutTexts> held_out;  ///< a few others, for facet::HeldOut
+    std::vector<KeptRun> kept;                     ///< ordered by run number
     double tokens_per_second = 0, ms_per_step = 0, seconds = 0;
     double seconds_left = -1;       ///< until settings.stop.steps; negative: unknown
     std::vector<OpenedRun> opened;  ///< the latest
     std::string notice;             ///< outcome of the last attempt to open
     std::uint64_t notices = 0;      ///< incremented with every `notice`
     bool refused = false;           ///< `notice` reports an error
-};
-
-/// Where a run branched off another one.
-struct RunOrigin {
-    std::uint64_t run = 0;
-    std::int64_t step = 0;
-    bool operator==(const RunOrigin&) const = default;
-};
-
-/// Settings, other than where the run ends, that were changed after `step` steps.
-struct SettingsChange {
-    std::int64_t step = 0;
-    RunSettings settings;  ///< from then on
 };
 
 /// The curves of one run. The older part of a very long curve is thinned out (see add_point).

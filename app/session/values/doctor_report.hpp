@@ -30,7 +30,7 @@ namespace facet {
 
 struct Doctor {
     using Value = DoctorReport;
-    static constexpr FacetInfo kInfo{.failed = "could not examine the numbers: "};
+    static constexpr FacetInfo kInfo{.failed = "could not examine the numbers: ", .runs_model = true};
     static Job<Value> make(const Doctor&, Ask& ask);
     bool operator==(const Doctor&) const = default;
 };

@@ -34,7 +34,8 @@ struct FacetInfo {
     /// the last computation took.
     std::chrono::milliseconds pause{1000};
     int share = 20;
-    bool gives_way = false;  ///< yields to every other facet of its lane
+    bool runs_model = false;  ///< needs parameters, which a recording does not have
+    bool gives_way = false;   ///< yields to every other facet of its lane
     /// A state is shown once all its requested prompt facets are ready, except those that come by themselves. A request may also decide by
     /// a function comes_by_itself().
     bool comes_by_itself = false;

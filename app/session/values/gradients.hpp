@@ -10,7 +10,7 @@ namespace facet {
 /// Gradients of the next-token loss with respect to every number.
 struct Gradients {
     using Value = GradientTrace<float>;
-    static constexpr FacetInfo kInfo{};
+    static constexpr FacetInfo kInfo{.runs_model = true};
     static Job<Value> make(const Gradients&, Ask& ask);
     bool operator==(const Gradients&) const = default;
 };

@@ -10,7 +10,7 @@ namespace facet {
 /// How much each head contributes, measured by knocking it out.
 struct KnockOut {
     using Value = attn::KnockOut;
-    static constexpr FacetInfo kInfo{.share = 2};
+    static constexpr FacetInfo kInfo{.share = 2, .runs_model = true};
     KnockOutQuestion question;
     static Job<Value> make(const KnockOut&, Ask& ask);
     bool operator==(const KnockOut&) const = default;

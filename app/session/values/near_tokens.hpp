@@ -27,7 +27,7 @@ namespace facet {
 /// The tokens nearest to one by the direction of their embeddings, in the table that a stack reads.
 struct NearTokens {
     using Value = app::NearTokens;
-    static constexpr FacetInfo kInfo{};
+    static constexpr FacetInfo kInfo{.runs_model = true};
     Stack stack = Stack::Main;
     std::int32_t id = 0;
     static Job<Value> make(const NearTokens&, Ask& ask);

@@ -50,7 +50,7 @@ namespace facet {
 /// seed and number of tokens are ignored.
 struct NextWords {
     using Value = app::NextWords;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .leaves_no_hole = true};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .runs_model = true, .leaves_no_hole = true};
     std::int64_t sequence = 0;
     SamplingSettings sampling{};
     std::optional<std::int64_t> position{};  ///< none: after the whole sequence, not for encoders

@@ -61,7 +61,7 @@ namespace facet {
 /// What each layer would predict if it were the last one. Read from the whole trace.
 struct Lens {
     using Value = app::LensReading;
-    static constexpr FacetInfo kInfo{};
+    static constexpr FacetInfo kInfo{.runs_model = true};
     static Job<Value> make(const Lens&, Ask& ask);
     bool operator==(const Lens&) const = default;
 };

@@ -23,7 +23,7 @@ namespace facet {
 /// A continuation of the first sequence; causal models with an output head only.
 struct Sample {
     using Value = app::Sample;
-    static constexpr FacetInfo kInfo{.pause = std::chrono::milliseconds(250), .share = 8};
+    static constexpr FacetInfo kInfo{.pause = std::chrono::milliseconds(250), .share = 8, .runs_model = true};
     SamplingSettings sampling;
     static Job<Value> make(const Sample&, Ask& ask);
     bool operator==(const Sample&) const = default;

@@ -48,6 +48,8 @@ StepFunctions<Scalar> step_of(Op op) {
         return multiply_step<Scalar>();
     case Op::Probabilities:
         return probabilities_step<Scalar>();
+    case Op::Given:
+        break;  // nothing to compute it with
     case Op::PassOn:
         return pass_on_step<Scalar>();
     case Op::LinearByReshape:

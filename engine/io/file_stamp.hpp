@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-namespace attn::app {
+namespace attn {
 
 /// Differs once the file was written to or replaced by another.
 struct FileStamp {
@@ -17,7 +17,10 @@ struct FileStamp {
 /// None if nothing is there, or if it cannot be examined.
 std::optional<FileStamp> stamp_of(const std::filesystem::path& path);
 
-/// By full path without "." and "..".
+/// The path from the root, without "." and ".." and a slash at its end.
+std::filesystem::path full_path(const std::filesystem::path& path);
+
+/// By full path.
 using FileStamps = std::map<std::filesystem::path, FileStamp>;
 
-}  // namespace attn::app
+}  // namespace attn

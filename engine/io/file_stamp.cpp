@@ -1,8 +1,8 @@
-#include "app/session/files/file_stamp.hpp"
+#include "engine/io/file_stamp.hpp"
 
 #include <sys/stat.h>
 
-namespace attn::app {
+namespace attn {
 
 std::optional<FileStamp> stamp_of(const std::filesystem::path& path) {
     struct stat found {};
@@ -12,4 +12,9 @@ std::optional<FileStamp> stamp_of(const std::filesystem::path& path) {
                      found.st_mtim.tv_sec * kSecond + found.st_mtim.tv_nsec};
 }
 
-}  // namespace attn::app
+std::filesystem::path full_path(const std::filesystem::path& path) {
+    const std::filesystem::path full = std::filesystem::absolute(path).lexically_normal();
+    return full.has_filename() ? full : full.parent_path();
+}
+
+}  // namespace attn

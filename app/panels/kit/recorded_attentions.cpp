@@ -1,0 +1,66 @@
+#include "app/panels/kit/recorded_attentions.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "app/panels/kit/navigation.hpp"
+#include "app/widgets/controls.hpp"
+
+namespace attn::app {
+namespace {
+
+using recording::CodeFinding;
+using recording::Gravity;
+
+Color color_of(const Palette& colors, Gravity gravity) {
+    return gravity == Gravity::Wrong ? colors.bad : gravity == Gravity::Unusual ? colors.chosen_text : colors.muted;
+}
+
+void draw_findings(PanelContext& context, const std::vector<CodeFinding>& findings) {
+    const Ui ui = context.ui();
+    for (const CodeFinding& finding : findings) {
+        const std::string line = finding.line.empty() ? "" : " (" + finding.line + ")";
+        paragraph(ui, context.theme.fonts.caption, color_of(context.theme.colors, finding.gravity),
+                  fmt::format("{}: {}{}", gravity_name(finding.gravity), finding.text, line));
+        gap(ui, 2);
+    }
+}
+
+/// Each attention with the layer that stands for it, and what its code shows.
+void draw_attentions(PanelContext& context, const RecordingReport& report) {
+    const Ui ui = context.ui();
+    for (std::size_t layer = 0; layer < report.attentions.size(); ++layer) {
+        const RecordingReport::Attention& attention = report.attentions[layer];
+        const std::string name = attention.name.empty() ? "attention" : attention.name;
+        gap(ui, 6);
+        const std::string label = fmt::format("{}###attention{}", name, layer);
+        if (link(ui, label.c_str(), fmt::format("{}\nShows layer {}, which stands for this attention.", name, layer)))
+            go_to_layer(context.view, context.structure(), static_cast<int>(layer));
+        if (!attention.source.empty()) text_line(ui, context.theme.fonts.caption, context.theme.colors.faint, attention.source);
+        draw_findings(context, attention.findings);
+    }
+}
+
+void draw_unfollowed(PanelContext& context, const RecordingReport& report) {
+    const Ui ui = context.ui();
+    for (const recording::Unfollowed& one : report.unfollowed) {
+        gap(ui, 4);
+        paragraph(ui, context.theme.fonts.caption, context.theme.colors.muted,
+                  fmt::format("not followed: {}{}{}", one.what, one.line.empty() ? "" : " (" + one.line + ")",
+                              one.todo.empty() ? "" : "; " + one.todo));
+    }
+}
+
+}  // namespace
+
+void draw_recorded_attentions(PanelContext& context, const RecordingReport& report) {
+    if (!report.error.empty())
+        paragraph(context.ui(), context.theme.fonts.caption, context.theme.colors.bad, "The code ended with " + report.error);
+    draw_attentions(context, report);
+    draw_findings(context, report.around);
+    draw_unfollowed(context, report);
+}
+
+}  // namespace attn::app

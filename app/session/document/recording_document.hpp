@@ -1,0 +1,16 @@
+#pragma once
+/// Documents that show a recording.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "app/session/document/document.hpp"
+
+namespace attn::app {
+
+/// The newest step of a recording, or another one. Throws FileError if that cannot be read or has no attention that can be drawn.
+Document document_of_recording(std::shared_ptr<const OpenedRecording> recording, std::optional<std::int64_t> step = {},
+                               std::size_t group = 0);
+
+}  // namespace attn::app

@@ -1,0 +1,56 @@
+#include "app/session/values/recording_report.hpp"
+
+#include <fmt/format.h>
+
+#include "app/session/facets/ask.hpp"
+#include "app/session/facets/work.hpp"
+#include "app/session/states/opened_recording.hpp"
+#include "engine/recording/follow.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+
+namespace {
+
+/// Texts of files, which anybody may have written.
+recording::Unfollowed escaped_in(const recording::Unfollowed& one) {
+    return {escaped(one.what, 0), escaped(one.line, 0), escaped(one.todo, 0)};
+}
+
+std::vector<recording::CodeFinding> escaped_in(std::vector<recording::CodeFinding> findings) {
+    for (recording::CodeFinding& finding : findings)
+        for (std::string* text : {&finding.stage, &finding.line, &finding.text}) *text = escaped(*text, 0);
+    return findings;
+}
+
+std::string words_for(const recording::AttentionGroup& group, const recording::RecordedGraph& graph) {
+    const std::string& first = graph.attentions[group.members.front()].name;
+    const std::string more = group.members.size() > 1 ? fmt::format(" and {} more", group.members.size() - 1) : "";
+    return fmt::format("{}{}, {} × {}", first.empty() ? "attention" : escaped(first), more, group.queries, group.keys);
+}
+
+}  // namespace
+
+Job<RecordingReport> facet::RecordingReport::make(const RecordingReport&, Ask& ask) {
+    return [state = ask.state()](const Work& work) {
+        const RecordedNumbers* numbers = recorded_in(*state);
+        if (numbers == nullptr) throw Error("what is shown is no recording");
+        const OpenedStep opened(*numbers);
+        app::RecordingReport report;
+        for (const recording::AttentionGroup& group : opened.groups()) report.groups.push_back(words_for(group, opened.graph()));
+        for (const std::size_t member : opened.group().members) {
+            const recording::RecordedAttention& attention = opened.graph().attentions[member];
+            const auto checks = check_stages(opened.graph(), attention, opened.step(), opened.parameter(), work.stop);
+            report.attentions.push_back({escaped(attention.name, 0), escaped(attention.source, 0),
+                                         escaped_in(findings_in(opened.graph(), attention, opened.step(), checks))});
+            for (const recording::Unfollowed& one : attention.unfollowed) report.unfollowed.push_back(escaped_in(one));
+        }
+        report.around = escaped_in(findings_around(opened.graph()));
+        const recording::Recording& whole = numbers->recording->recording();
+        for (const recording::Unfollowed& one : whole.unfollowed) report.unfollowed.push_back(escaped_in(one));
+        report.error = escaped(whole.error, 0);
+        return report;
+    };
+}
+
+}  // namespace attn::app

@@ -1,0 +1,60 @@
+#include "app/session/files/recording_watch.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::chrono::milliseconds kLookPause{250};
+
+/// The recording as it is now; null if it is as it was, or cannot be read at the moment.
+std::shared_ptr<const OpenedRecording> read_again(const OpenedRecording& known) {
+    try {
+        if (!known.has_grown()) return nullptr;
+        return OpenedRecording::open(known.path());
+    } catch (const Error&) {
+        return nullptr;  // it is being written anew
+    }
+}
+
+}  // namespace
+
+void RecordingWatch::watch(const std::shared_ptr<const OpenedRecording>& recording) {
+    const std::filesystem::path path = recording == nullptr ? std::filesystem::path() : recording->path();
+    if (path == watched_) return;
+    watched_ = path;
+    worker_.clear();
+    // Also what a look that was in progress found.
+    worker_.send_and_wait([this](const std::stop_token&) {
+        worker_.clear();
+        const std::lock_guard lock(mutex_);
+        grown_.reset();
+    });
+    if (recording != nullptr) look(recording);
+}
+
+std::shared_ptr<const OpenedRecording> RecordingWatch::take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(grown_, nullptr);
+}
+
+void RecordingWatch::look(std::shared_ptr<const OpenedRecording> known) {
+    worker_.send_later(Worker::Clock::now() + kLookPause, [this, known = std::move(known)](const std::stop_token& stop) mutable {
+        std::shared_ptr<const OpenedRecording> grown = read_again(*known);
+        if (stop.stop_requested()) return;
+        if (grown != nullptr) {
+            known = grown;
+            {
+                const std::lock_guard lock(mutex_);
+                grown_ = std::move(grown);
+            }
+            wake_();
+        }
+        look(std::move(known));
+    });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,34 @@
+#pragma once
+/// Watches the folder of a recording that goes on.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "app/session/states/opened_recording.hpp"
+#include "app/session/threads/worker.hpp"
+
+namespace attn::app {
+
+class RecordingWatch {
+public:
+    /// `wake` is called on a thread of its own when there is something to take.
+    explicit RecordingWatch(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+    /// From now on looks whether this recording has grown; null: looks at none.
+    void watch(const std::shared_ptr<const OpenedRecording>& recording);
+    /// The watched recording, opened again because it has grown; null if it has not since this was last asked.
+    std::shared_ptr<const OpenedRecording> take();
+
+private:
+    void look(std::shared_ptr<const OpenedRecording> known);
+
+    const std::function<void()> wake_;
+    std::filesystem::path watched_;  ///< by the thread that calls watch()
+    std::mutex mutex_;               // guards grown_
+    std::shared_ptr<const OpenedRecording> grown_;
+    Worker worker_;
+};
+
+}  // namespace attn::app

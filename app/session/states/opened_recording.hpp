@@ -1,0 +1,77 @@
+#pragma once
+/// A recording of somebody's own code, and what of it is shown.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/recording/recorded_trace.hpp"
+#include "engine/recording/recording.hpp"
+
+namespace attn::app {
+
+/// What a recording holds, without the numbers. Immutable: a recording that grows is opened again.
+class OpenedRecording {
+public:
+    /// Whether it is a folder that attnscope.py or another program wrote as a recording.
+    static bool is_in(const std::filesystem::path& path);
+    /// Throws FileError as read_recording(), and if it holds no step.
+    static std::shared_ptr<const OpenedRecording> open(const std::filesystem::path& path);
+
+    const std::filesystem::path& path() const { return recording_.path; }
+    const recording::Recording& recording() const { return recording_; }
+    /// In rising order, at least one.
+    const std::vector<std::int64_t>& steps() const { return steps_; }
+    /// Whether its folder holds another list of steps by now, or another description. Throws FileError if it cannot be listed.
+    bool has_grown() const;
+    /// The name of the folder.
+    std::string name() const;
+
+private:
+    explicit OpenedRecording(const std::filesystem::path& path);
+
+    recording::Recording recording_;
+    std::vector<std::int64_t> steps_;
+    std::filesystem::file_time_type described_{};  ///< when recording.json was written; the beginning of time if there is none
+};
+
+/// The third place that numbers can come from: one step of a recording, and of its attentions those that are shown beside each other.
+struct RecordedNumbers {
+    std::shared_ptr<const OpenedRecording> recording;
+    std::int64_t step = 0;
+    std::size_t group = 0;  ///< of the step's graph, see recording::groups_of()
+
+    /// What of a recording is shown does not change when it grows.
+    bool operator==(const RecordedNumbers& other) const;
+};
+
+/// A step that was opened to be read.
+class OpenedStep {
+public:
+    /// Throws FileError if the step cannot be read or has no attention that can be drawn.
+    explicit OpenedStep(const RecordedNumbers& numbers);
+
+    const recording::RecordedStep& step() const { return step_; }
+    const recording::RecordedGraph& graph() const { return *graph_; }
+    const std::vector<recording::AttentionGroup>& groups() const { return groups_; }
+    const recording::AttentionGroup& group() const { return groups_[group_]; }
+    const recording::FindParameter& parameter() const { return parameter_; }
+    recording::RecordedGroup recorded() const { return {recording_->recording(), *graph_, group(), step_, parameter_}; }
+
+private:
+    std::shared_ptr<const OpenedRecording> recording_;
+    recording::RecordedStep step_;
+    const recording::RecordedGraph* graph_;
+    std::vector<recording::AttentionGroup> groups_;
+    std::size_t group_;
+    recording::FindParameter parameter_;
+};
+
+/// Said where something needs a model that can run.
+inline constexpr std::string_view kRecordingDoesNotRun = "a recording holds numbers, not a model that runs";
+
+}  // namespace attn::app

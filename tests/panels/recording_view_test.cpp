@@ -1,0 +1,104 @@
+/// A recording in the whole interface: every view draws it or says why not, and no control changes what was recorded.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <vector>
+
+#include "app/panels/frame/frame.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/session/document/look.hpp"
+#include "engine/io/safetensors.hpp"
+#include "tests/support/interface_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/window_agreement.hpp"
+
+namespace attn::app::test {
+namespace {
+
+constexpr std::string_view kDescription =
+    R"({"format": "attnscope-recording/1", "run": 1, "tokens": [["a", "b"]], "graphs": [{"attentions": [{
+  "name": "block.attn", "source": "my.py:3", "axes": {"B": 1, "H": 1, "G": 1, "T": 2, "S": 2, "D": 1}, "stages": [
+  {"name": "scores", "op": "given", "axes": "BHTS"}, {"name": "v", "op": "given", "axes": "BGSD"},
+  {"name": "weights", "op": "softmax", "inputs": ["scores"], "axes": "BHTS", "over": "S", "line": "my.py:7"},
+  {"name": "context", "op": "product", "inputs": ["weights", "v"], "axes": "BHTD"}]}]}]})";
+
+class RecordingView : public InterfaceFixture {
+protected:
+    RecordingView() {
+        std::ofstream(folder_ / "recording.json") << kDescription;
+        for (const int step : {0, 50}) {
+            ArrayFile file;
+            file.metadata = {{"format", "attnscope-recording/1"}, {"graph", "0"}};
+            const std::vector<float> zeros(4, 0), halves(4, 0.5F), values{1, static_cast<float>(step)};
+            const std::vector<float> mixed(2, 0.5F + 0.5F * values[1]);
+            file.arrays = {make_array<float>("block.attn/scores", {1, 1, 2, 2}, zeros),
+                           make_array<float>("block.attn/v", {1, 1, 2, 1}, values),
+                           make_array<float>("block.attn/weights", {1, 1, 2, 2}, halves),
+                           make_array<float>("block.attn/context", {1, 1, 2, 1}, mixed)};
+            write_safetensors(folder_ / fmt::format("run1-step{:08}-rank0.safetensors", step), file);
+        }
+        open_example("causal-attention");
+        frames(3, ui_frame);
+        of_example_ = {has_control("Causal"), has_control("Change this cell"), has_control("Edit the text")};
+        session->apply({command::OpenFile{folder_.path()}, ""});
+        session->wait_for_files();
+        session->wait();
+        look_afresh(view, *session->document().look);
+        frames(4, ui_frame);
+    }
+    bool has_control(std::string_view words) const {
+        const auto& stops = view.focus.stops();
+        return std::any_of(stops.begin(), stops.end(), [&](const FocusStop& stop) { return stop.words == words; });
+    }
+
+    TemporaryFolder folder_;
+    std::array<bool, 3> of_example_{};  ///< that the example has what a recording has not
+};
+
+TEST_F(RecordingView, EveryViewDrawsItOrSaysWhyNot) {
+    for (const View shown : {View::Step, View::Heads, View::Grid, View::Lines, View::Totals, View::Lens, View::KnockOut, View::Write,
+                             View::Precision, View::Train, View::Doctor}) {
+        view.view = shown;
+        frames(2, ui_frame);
+        canvas.calls.clear();
+        frame(ui_frame);
+        const bool draws = shown == View::Step || shown == View::Heads || shown == View::Grid || shown == View::Totals;
+        EXPECT_TRUE(!draws || !canvas.calls.empty()) << static_cast<int>(shown);
+        with_context([&](PanelContext& context) { EXPECT_EQ(disagreement_in_window(context), "") << static_cast<int>(shown); });
+        EXPECT_EQ(session->message(), "");
+    }
+}
+
+TEST_F(RecordingView, EveryStageIsWalkedThrough) {
+    for (const PlanNode& node : trace().plan->nodes()) {
+        view.stage = node.id;
+        frames(2, ui_frame);
+        EXPECT_GT(largest_map().max.x, 0) << tensor_name(node.id);
+    }
+    EXPECT_EQ(trace().plan->nodes().size(), 4U);
+}
+
+TEST_F(RecordingView, SettingsAreThoseOfTheRecording) {
+    EXPECT_TRUE(has_control("Read it again"));
+    EXPECT_TRUE(has_control("block.attn"));
+    EXPECT_EQ(of_example_, (std::array{true, true, true}));
+    EXPECT_FALSE(has_control("Causal"));
+    EXPECT_FALSE(has_control("Change this cell"));
+    EXPECT_FALSE(has_control("Edit the text"));
+}
+
+TEST_F(RecordingView, KeysThatChangeAModelSayThatThereIsNone) {
+    const Document before = session->document();
+    type("c", ui_frame);  // causal
+    frames(3, ui_frame);
+    EXPECT_EQ(session->document(), before);
+    EXPECT_THAT(session->files().notice, testing::HasSubstr("a recording holds numbers"));
+}
+
+}  // namespace
+}  // namespace attn::app::test
