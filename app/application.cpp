@@ -13,6 +13,7 @@
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/platform/png_file.hpp"
+#include "app/session/document/document_json.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "app/session/values/part_looked_at.hpp"
@@ -180,6 +181,20 @@ void Application::answer_about_leftovers() {
 
 void Application::lend_desktop_dialogs(std::string bus_address) { portal_ = std::make_unique<FilePortal>(wake_, std::move(bus_address)); }
 
+void Application::live_with(const Abilities& abilities, std::function<void(const std::string&)> copy_link) {
+    abilities_ = abilities;
+    copy_link_ = std::move(copy_link);
+}
+
+void Application::follow_links() {
+    if (!std::exchange(view_.files.wants_link, false) || !copy_link_) return;
+    Document shown = session_.document();
+    if (shown.trained || shown.model || shown.recorded)
+        return tell("A link holds no training run, model or recording of your own, only what an example computes.");
+    shown.look = look_of(view_);
+    copy_link_(document_to_json(shown));
+}
+
 void Application::follow_desktop_dialog() {
     if (portal_ == nullptr) return;
     DesktopDialog& desktop = view_.files.desktop;
@@ -323,6 +338,7 @@ void Application::follow_user(Frame& frame, PanelContext& context) {
         if (!take_dropped(context, file)) commands.push_back({command::OpenFile{file}, ""});
     for (const Command& command : commands) session_.apply(command);
     order_picture(frame);
+    follow_links();
 
     remember(view_, frame.settings);
     remember(view_.lesson.open() ? *view_.lesson.document_before : session_.document(), frame.settings);
@@ -366,7 +382,8 @@ void Application::draw(Frame& frame) {
                           .outdated = now_shown.outdated,
                           .would_be_lost = would_be_lost(),
                           .leftover = leftovers_.empty() || frame.for_picture ? nullptr : &leftovers_.front().words(),
-                          .share_computed = session_.share_computed()},
+                          .share_computed = session_.share_computed(),
+                          .abilities = abilities_},
                          *snapshot,
                          now_shown.states};
     if (frame.for_picture) draw_for_picture(context);

@@ -36,6 +36,9 @@ public:
     /// Enables the desktop's own file dialog if one is found on this bus ("": none).
     void lend_desktop_dialogs(std::string bus_address);
 
+    /// Adapts to a system that cannot do everything. `copy_link` is called with a document to make a link to, if there are links.
+    void live_with(const Abilities& abilities, std::function<void(const std::string& document)> copy_link);
+
     Session& session() { return session_; }
     ViewState& view() { return view_; }
 
@@ -91,6 +94,8 @@ private:
     /// Passes a requested picture to the platform; the result is written in the background.
     void order_picture(Frame& frame);
     void draw_for_picture(PanelContext& context);
+    /// Passes a requested link on, or says why there is none.
+    void follow_links();
     /// Holds the frame if new numbers are expected within a moment, see Frame::hold.
     void hold_for_numbers(Frame& frame);
 
@@ -128,6 +133,8 @@ private:
     std::uint64_t restorations_ = 0;
     std::string told_problem_;  ///< the last autosave problem reported
 
+    Abilities abilities_;
+    std::function<void(const std::string&)> copy_link_;
     std::unique_ptr<FilePortal> portal_;  ///< null: not enabled
     bool asks_desktop_ = false;           ///< its dialog was open in the last frame
 };

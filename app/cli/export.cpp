@@ -131,7 +131,7 @@ void write_recorded(const ExportOptions& options) {
         throw Error("a stage of a recording, as it is named there, goes with --step and --out only");
     if (options.out.extension() != ".npy") throw Error("a recorded stage is written as .npy");
     const recording::Recording recorded = recording::read_recording(options.document.recording);
-    const recording::RecordedStep step(step_file(recorded, options.training.step).path);
+    const recording::RecordedStep step(step_file(recorded, options.training.step));
     const NamedArray array = for_numpy(step.read(options.stage), step.source());
     write_npy(options.out, view_of(array));
     fmt::print("{}: {} {}\n", options.out.string(), escaped(array.name, 0), shape_text(array.shape));

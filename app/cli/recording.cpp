@@ -183,7 +183,7 @@ bool is_wrong(const CodeFinding& finding) { return finding.gravity == Gravity::W
 int examine(const RecordingOptions& options) {
     const recording::Recording recorded = recording::read_recording(options.path);
     const recording::StepFile& file = step_file(recorded, options.step);
-    const recording::RecordedStep step(file.path);
+    const recording::RecordedStep step(file);
     if (step.graph() >= recorded.graphs.size())
         throw FileError(FileFault::Schema, step.source(), "",
                         fmt::format("refers to graph {}, which recording.json does not have", step.graph()));

@@ -218,6 +218,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
     if (saved && options.stage.empty() && options.layer && view.stage.layer >= 0) view.stage.layer = static_cast<int>(*options.layer);
     else if (!saved || !options.stage.empty() || options.layer) view.stage = named_stage(stage, options.layer, trace);
     if (!saved || options.head) view.head = head;
+    view.train.own_head = options.layer || options.head;
     if (options.position) {
         const std::int64_t length = length_of(shown_text(view, trace), trace);
         if (*options.position < 0 || *options.position >= length)

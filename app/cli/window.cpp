@@ -31,11 +31,6 @@ void expect_file(const std::filesystem::path& file) {
         throw FileError(FileFault::Io, escaped(file.native()), "", "there is no command or file of that name (see --help)");
 }
 
-struct FirstDocument {
-    Document document;
-    std::string notice{};  ///< to be shown with it
-};
-
 /// The document that was open last, unless the options specify another one or it cannot read the text that they give. Its own text
 /// takes the place of one shown last that it cannot read.
 FirstDocument first_document(DocumentOptions wanted, const Settings& settings) {
@@ -60,7 +55,15 @@ FirstDocument first_document(DocumentOptions wanted, const Settings& settings) {
     return {std::move(document), fmt::format("{} cannot read the text shown last: its own text is shown.", settings.preset)};
 }
 
-/// The same; a document is left to the window if its model is missing, to ask where it is, or if it names training runs.
+/// With a text beside it, a model is the same as --model.
+WindowStart with_model(WindowStart start) {
+    if (!start.document.gives_text() || start.document.gives_model() || !OpenedModel::is_in(start.file)) return start;
+    start.document.model = std::exchange(start.file, {});
+    return start;
+}
+
+}  // namespace
+
 FirstDocument first_document(WindowStart& start, const Settings& settings) {
     try {
         FirstDocument first = first_document(start.document, settings);
@@ -72,15 +75,6 @@ FirstDocument first_document(WindowStart& start, const Settings& settings) {
         return first_document(start.document, settings);
     }
 }
-
-/// With a text beside it, a model is the same as --model.
-WindowStart with_model(WindowStart start) {
-    if (!start.document.gives_text() || start.document.gives_model() || !OpenedModel::is_in(start.file)) return start;
-    start.document.model = std::exchange(start.file, {});
-    return start;
-}
-
-}  // namespace
 
 void add_window_options(CliCommand program, WindowStart& start) {
     add_document_options(program, start.document, "");

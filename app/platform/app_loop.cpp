@@ -1,7 +1,7 @@
 #include "app/platform/app_loop.hpp"
 
-#include <glad/gl.h>
-// Must follow glad, which declares OpenGL.
+#include "app/render/gl_dialect.hpp"
+// Must follow it, because it declares OpenGL.
 #include <GLFW/glfw3.h>
 #include <fmt/core.h>
 #include <imgui.h>
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "app/platform/gl_window.hpp"
@@ -149,19 +150,27 @@ public:
     WindowLoop& operator=(const WindowLoop&) = delete;
 
     void run(const DrawUi& ui) {
-        GLFWwindow* window = window_.get();
-        for (int frame = 0; !quit_ && !stopped() && (options_.frames == 0 || frame < options_.frames);) {
-            wait_for_events();
-            notice_close_button();
-            int width = 0, height = 0;
-            glfwGetFramebufferSize(window, &width, &height);
-            if (frames_due_ == 0 || width <= 0 || height <= 0) continue;  // asleep or minimised
-            --frames_due_;
-            draw(ui, width, height);
-            ++frame;
-        }
+        for (int frame = 0; !quit_ && !stopped() && (options_.frames == 0 || frame < options_.frames);)
+            if (tick(ui)) ++frame;
         while (!take_pictures(ui)) glfwWaitEventsTimeout(kFontsPeriod);
         remember();
+    }
+
+    /// Whether a frame was drawn.
+    bool tick(const DrawUi& ui) {
+        wait_for_events();
+        notice_close_button();
+        int width = 0, height = 0;
+        glfwGetFramebufferSize(window_.get(), &width, &height);
+        if (frames_due_ == 0 || width <= 0 || height <= 0) return false;  // asleep or minimised
+        --frames_due_;
+        draw(ui, width, height);
+        return true;
+    }
+
+    void drop(std::string file) {
+        events_.any = true;
+        events_.dropped_files.push_back(std::move(file));
     }
 
 private:
@@ -211,9 +220,10 @@ private:
     void draw(const DrawUi& ui, int width, int height) {
         target_ = {width, height, display_scale(window_.get()), glfwGetTime(), 0};
         const double begun = glfwGetTime();
+        Input input = events_.input.take(typing_, glfwGetTime(), pointed_);
+        pointed_ = input.mouse.at.value_or(mouse_of(window_.get()));
         const Screen::Requests requests = screen_->draw(
-            ui, settings_, target_,
-            {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false), events_.input.take(typing_, glfwGetTime())});
+            ui, settings_, target_, {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false), std::move(input)});
         // What does not fit into a frame follows in the next ones, which count as event frames too.
         if (!events_.input.empty()) frames_due_ = kFramesPerEvent;
         if (!requests.title.empty() && requests.title != title_) glfwSetWindowTitle(window_.get(), (title_ = requests.title).c_str());
@@ -284,11 +294,18 @@ private:
     double tooltip_at_ = std::numeric_limits<double>::infinity();
     double settle_at_ = std::numeric_limits<double>::infinity();  ///< when to draw the remaining frames after a keystroke
     bool typing_ = false;                                         ///< a text field has the focus
+    std::optional<MousePosition> pointed_;                        ///< where the mouse was in the last frame
     bool close_asked_ = false, quit_ = false;
     std::string reported_, title_;
     Screen::Target target_;            ///< of the last frame
     std::deque<PictureOrder> orders_;  // not done yet
 };
+
+HostedWindow::HostedWindow(const LoopOptions& options, Settings& settings, Waker& waker)
+    : loop_(std::make_unique<WindowLoop>(options, settings, waker)) {}
+HostedWindow::~HostedWindow() = default;
+bool HostedWindow::tick(const DrawUi& ui) { return loop_->tick(ui); }
+void HostedWindow::drop(std::string file) { loop_->drop(std::move(file)); }
 
 void run_window(const LoopOptions& options, Settings& settings, Waker& waker, const DrawUi& ui) {
     WindowLoop(options, settings, waker).run(ui);

@@ -4,12 +4,15 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 
 #include "app/platform/frame.hpp"
 
 namespace attn::app {
+
+class WindowLoop;
 
 /// Wakes the event loop from any thread. May outlive the loop.
 class Waker {
@@ -38,5 +41,19 @@ struct LoopOptions {
 /// close button is reported to `ui`. Throws PlatformError without a display or OpenGL 3.3, and whatever `ui` throws. Problems that leave
 /// the window usable, such as settings that cannot be saved, are printed to stderr once.
 void run_window(const LoopOptions& options, Settings& settings, Waker& waker, const DrawUi& ui);
+
+/// The same window for a host that owns the loop, such as a browser. All arguments must outlive it.
+class HostedWindow {
+public:
+    HostedWindow(const LoopOptions& options, Settings& settings, Waker& waker);
+    ~HostedWindow();
+    /// Handles the events that have come, and draws a frame if one is due; says whether it did.
+    bool tick(const DrawUi& ui);
+    /// The same as dropping a file on it.
+    void drop(std::string file);
+
+private:
+    std::unique_ptr<WindowLoop> loop_;
+};
 
 }  // namespace attn::app

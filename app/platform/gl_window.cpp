@@ -1,31 +1,17 @@
 #include "app/platform/gl_window.hpp"
 
-#include <glad/gl.h>
-// Must follow glad, which declares OpenGL.
+#include "app/render/gl_dialect.hpp"
+// Must follow it, because it declares OpenGL.
 #include <GLFW/glfw3.h>
 
 #include <algorithm>
 
+#include "app/platform/opengl_start.hpp"
 #include "app/platform/platform_error.hpp"
 
 namespace attn::app {
 
 namespace {
-
-constexpr std::size_t kMaxMessages = 64;
-
-std::string last_glfw_error() {
-    const char* text = nullptr;
-    glfwGetError(&text);
-    return text != nullptr ? text : "no reason given";
-}
-
-void GLAD_API_PTR on_gl_message(GLenum, GLenum, GLuint, GLenum severity, GLsizei length, const GLchar* text, const void* user) {
-    if (severity == GL_DEBUG_SEVERITY_NOTIFICATION) return;
-    auto& messages = *static_cast<GlMessages*>(const_cast<void*>(user));
-    if (messages.size() == kMaxMessages) messages.erase(messages.begin());
-    messages.emplace_back(text, static_cast<std::size_t>(std::max(length, 0)));
-}
 
 std::vector<WorkArea> work_areas() {
     int count = 0;
@@ -44,7 +30,7 @@ constexpr int kLeastWidth = 720, kLeastHeight = 420;
 }  // namespace
 
 GlWindow::Library::Library() {
-    if (glfwInit() == GLFW_FALSE)
+    if (!start_glfw())
         throw PlatformError("no window can be opened here (" + last_glfw_error() +
                             "): set DISPLAY or WAYLAND_DISPLAY, or start under xvfb-run");
 }
@@ -72,16 +58,9 @@ GlWindow::GlWindow(const std::string& title, const WindowPlacement& wanted, bool
     window_ = glfwCreateWindow(std::max(placement.width, 1), std::max(placement.height, 1), title.c_str(), nullptr, nullptr);
     if (window_ == nullptr) throw PlatformError("OpenGL 3.3 is not available here: " + last_glfw_error());
     glfwMakeContextCurrent(window_);
-    if (gladLoadGL(glfwGetProcAddress) == 0) {
+    if (!start_opengl(*messages_)) {
         glfwDestroyWindow(window_);
         throw PlatformError("OpenGL 3.3 is not available here: its functions are missing");
-    }
-    if (GLAD_GL_KHR_debug != 0) {
-        glDebugMessageCallback(on_gl_message, messages_.get());
-#ifndef NDEBUG
-        glEnable(GL_DEBUG_OUTPUT);
-        glEnable(GL_DEBUG_OUTPUT_SYNCHRONOUS);
-#endif
     }
     if (!visible) return;
     glfwSetWindowSizeLimits(window_, std::min(kLeastWidth, placement.width), std::min(kLeastHeight, placement.height), GLFW_DONT_CARE,

@@ -48,6 +48,7 @@ bool InputQueue::waits(const Event& event, const Input& input, const Taken& take
     case Kind::Character:
         return taken.mouse || (typing ? taken.keys.any() : !input.keys.characters.empty());
     case Kind::Button:
+        if (event.down && pointed_ && *pointed_ != event.at) return true;
         return taken.keyboard || taken.buttons[code] || (taken.mouse && input.mouse.at != event.at);
     case Kind::Wheel:
         return taken.keyboard || taken.buttons.any() || (taken.mouse && input.mouse.at != event.at);
@@ -83,7 +84,8 @@ void InputQueue::deliver(const Event& event, Input& input, Taken& taken, bool ty
     }
 }
 
-Input InputQueue::take(bool typing, double now) {
+Input InputQueue::take(bool typing, double now, const std::optional<MousePosition>& pointed) {
+    pointed_ = pointed;
     Input input;
     Taken taken;
     for (; !events_.empty(); events_.pop_front()) {

@@ -48,8 +48,10 @@ public:
     /// The state for the next frame, at `now`: all events up to the second change of a key or button, the second character, or the change
     /// from the keyboard to the mouse or back. A text field (`typing`) takes any number of characters at once, but none after a key such
     /// as Backspace, so that it sees both in order. Otherwise characters that a held key repeats faster than frames are drawn are dropped,
-    /// and so is everything that was noticed more than a second ago, except what releases a key or button.
-    Input take(bool typing, double now);
+    /// and so is everything that was noticed more than a second ago, except what releases a key or button. A press waits for a frame in
+    /// which the mouse is already there, unless it was there in the last one (`pointed`; none: not known): what it meets may depend on what
+    /// it has pointed at.
+    Input take(bool typing, double now, const std::optional<MousePosition>& pointed = {});
 
 private:
     enum class Kind : unsigned char { Key, Character, Button, Wheel };
@@ -78,6 +80,7 @@ private:
     std::bitset<512> keys_;
     std::array<bool, 3> buttons_{};
     std::array<double, 3> pressed_at_{-1e9, -1e9, -1e9};
+    std::optional<MousePosition> pointed_;
     bool again_ = true;
     bool repeats_ = false;  ///< the last key event was a repetition
 };

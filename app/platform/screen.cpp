@@ -16,6 +16,7 @@
 #include "app/platform/svg_canvas.hpp"
 #include "app/platform/svg_picture.hpp"
 #include "app/platform/trim.hpp"
+#include "app/render/gl_dialect.hpp"
 #include "app/render/gl_objects.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/style.hpp"
@@ -65,7 +66,7 @@ Screen::Screen(GLFWwindow* window, const std::filesystem::path& shader_folder)
     io.ConfigWindowsMoveFromTitleBarOnly = true;
     if (has_window_ && !ImGui_ImplGlfw_InitForOpenGL(window, true))
         throw PlatformError("the user interface could not be attached to the window");
-    if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw PlatformError("the user interface could not be attached to OpenGL");
+    if (!ImGui_ImplOpenGL3_Init(gl_dialect::kVersion)) throw PlatformError("the user interface could not be attached to OpenGL");
     // Created now, with the context's small default font. Later this would upload our own atlas a second time, as RGBA.
     ImGui_ImplOpenGL3_CreateDeviceObjects();
     fonts_ = std::make_unique<FontSets>();

@@ -70,12 +70,13 @@ TextureHandle make_code_texture(std::span<const std::uint32_t> codes, int width,
 }
 
 TextureHandle make_coverage_texture(const std::uint8_t* coverage, int width, int height) {
-    TextureHandle texture = make_texture(GL_R8, width, height, GL_RED, GL_UNSIGNED_BYTE, coverage);
+    const auto pixels = gl_dialect::coverage_pixels(coverage, static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+    TextureHandle texture =
+        make_texture(gl_dialect::kCoverageFormat, width, height, gl_dialect::kCoverageLayout, GL_UNSIGNED_BYTE, pixels.data());
     // Linear filtering, because ImGui samples lines between the pixels of this texture.
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
-    const GLint white_of_coverage[] = {GL_ONE, GL_ONE, GL_ONE, GL_RED};
-    glTexParameteriv(GL_TEXTURE_2D, GL_TEXTURE_SWIZZLE_RGBA, white_of_coverage);
+    gl_dialect::sample_as_coverage();
     return texture;
 }
 
@@ -104,7 +105,7 @@ std::vector<std::uint8_t> read_pixels(int width, int height) {
     std::vector<std::uint8_t> pixels(row * static_cast<std::size_t>(height));
     glPixelStorei(GL_PACK_ALIGNMENT, 1);
     glPixelStorei(GL_PACK_ROW_LENGTH, 0);
-    glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, pixels.data());
+    gl_dialect::read_rgb(width, height, pixels.data());
     check_gl("reading pixels");
     // OpenGL stores the bottom row first.
     for (std::size_t top = 0, bottom = static_cast<std::size_t>(height); top + 1 < bottom; ++top) {

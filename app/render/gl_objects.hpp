@@ -1,13 +1,12 @@
 #pragma once
 /// RAII wrappers for OpenGL objects. Move-only; must be destroyed while the context that created them is current.
 
-#include <glad/gl.h>
-
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "app/render/gl_dialect.hpp"
 #include "app/render/gl_error.hpp"
 
 namespace attn::app {

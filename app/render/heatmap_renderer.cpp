@@ -106,7 +106,7 @@ void HeatmapRenderer::forget_old_tiles() {
 }
 
 std::size_t HeatmapRenderer::CacheHash::operator()(const CacheKey& key) const {
-    std::size_t hash = 0;
+    std::uint64_t hash = 0;
     const auto mix = [&hash](std::uint64_t x) {
         hash = (hash ^ x) * 0x9E3779B97F4A7C15U;
         hash ^= hash >> 32;
@@ -115,7 +115,7 @@ std::size_t HeatmapRenderer::CacheHash::operator()(const CacheKey& key) const {
     mix(static_cast<std::uint64_t>(key.place.x) << 32 ^ static_cast<std::uint64_t>(key.place.y));
     mix(static_cast<std::uint64_t>(key.place.level_x) * 64 + static_cast<std::uint64_t>(key.place.level_y));
     mix(static_cast<std::uint64_t>(key.per_row_map) * 2 + (key.per_row_log ? 1 : 0));
-    return hash;
+    return static_cast<std::size_t>(hash);
 }
 
 const HeatmapRenderer::CachedTile* HeatmapRenderer::tile(const HeatmapRequest& request, const TilePlace& place, std::uint64_t key) {

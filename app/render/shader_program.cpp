@@ -23,16 +23,16 @@ std::string numbered(std::string_view source) {
     return text;
 }
 
-/// Inserts `definitions` after the first line. Line numbers in error messages stay those of the original source.
-std::string with_definitions(std::string_view source, std::string_view definitions) {
-    if (definitions.empty()) return std::string(source);
+/// Replaces the first line, the #version, by the head of the dialect and `definitions`. Line numbers in error messages stay those of the
+/// original source.
+std::string with_head(std::string_view source, std::string_view definitions) {
     const std::size_t after = std::min(source.find('\n'), source.size() - 1) + 1;
-    return std::string(source.substr(0, after)) + std::string(definitions) + "#line 2\n" + std::string(source.substr(after));
+    return gl_dialect::kShaderHead + std::string(definitions) + "#line 2\n" + std::string(source.substr(after));
 }
 
 ShaderHandle compile(GLenum stage, std::string_view name, std::string_view source, std::string_view definitions = {}) {
     ShaderHandle shader(glCreateShader(stage));
-    const std::string whole = with_definitions(source, definitions);
+    const std::string whole = with_head(source, definitions);
     const char* text = whole.data();
     const auto length = static_cast<GLint>(whole.size());
     glShaderSource(shader.get(), 1, &text, &length);

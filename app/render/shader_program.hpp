@@ -1,13 +1,12 @@
 #pragma once
 /// Shader programs with uniforms set by name.
 
-#include <glad/gl.h>
-
 #include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "app/render/gl_dialect.hpp"
 #include "app/render/gl_objects.hpp"
 
 namespace attn::app {

@@ -14,6 +14,8 @@
 #include "app/session/session_impl.hpp"
 #include "app/session/training/trained_document.hpp"
 #include "app/session/values/gradients.hpp"
+#include "assets/embedded.hpp"
+#include "engine/io/atomic_file.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -132,6 +134,12 @@ void Session::Impl::carry_out(const command::ExportLesson& page, const std::stri
     files.write(page.path, [lesson = page.lesson](const std::filesystem::path& path, const WriteWatch& watch) {
         write_lesson_page(path, *lesson, watch);
     });
+}
+void Session::Impl::carry_out(const command::ExportPython& python, const std::string&) {
+    files.end_notices(NoticeOf::File);
+    const EmbeddedFile* file = find_embedded(embedded_assets(), "python/" + python.name);
+    if (file == nullptr) return files.tell("There is no such Python file.", true);
+    files.write(python.path, [text = file->bytes](const std::filesystem::path& path, const WriteWatch&) { write_whole_file(path, text); });
 }
 void Session::Impl::carry_out(const command::CancelExport&, const std::string&) { files.cancel_export(); }
 void Session::Impl::carry_out(const command::CopySnippet& copy, const std::string&) { files.copy_snippet(copy, shown); }

@@ -57,6 +57,7 @@ void Session::Impl::adopt_run_of_document(bool reopened) {
 void Session::Impl::follow_recording() {
     const std::optional<RecordedNumbers>& shown_numbers = document().recorded;
     recordings.watch(shown_numbers ? shown_numbers->recording : nullptr);
+    files.set_logged(recordings.logged());
     const std::shared_ptr<const OpenedRecording> grown = recordings.take();
     if (grown == nullptr || !shown_numbers) return;
     const bool follows = shown_numbers->step == shown_numbers->recording->steps().back();

@@ -91,6 +91,7 @@ struct Session::Impl {
     void carry_out(const command::ExportTensor& chosen, const std::string& merge);
     void carry_out(const command::ExportTable& shown_table, const std::string& merge);
     void carry_out(const command::MakeLessonStep& make, const std::string& merge);
+    void carry_out(const command::ExportPython& python, const std::string& merge);
     void carry_out(const command::ExportLesson& lesson, const std::string& merge);
     void carry_out(const command::CancelExport& cancel, const std::string& merge);
     void carry_out(const command::CopySnippet& copy, const std::string& merge);

@@ -139,6 +139,8 @@ double seconds_until_tooltip();
 /// Begins a tooltip at the mouse with custom contents; end with end_tooltip(). It is not drawn behind a sheet, nor between a move of the
 /// keyboard focus and the next move of the mouse.
 void begin_tooltip(const Ui& ui);
+/// The same beside the last item, where it hides as little as possible of what can be used.
+void begin_tooltip_beside(const Ui& ui);
 void end_tooltip();
 /// The same for the control that has the keyboard focus, at the next window position.
 void begin_tooltip_of_focus(const Ui& ui);

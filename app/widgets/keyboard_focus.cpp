@@ -18,11 +18,16 @@ bool comes_before(const FocusStop& a, const FocusStop& b) {
 
 }  // namespace
 
+bool is_of_number(ImWchar typed) { return (typed >= '0' && typed <= '9') || typed == '.' || typed == '-'; }
+
 void KeyboardFocus::begin_frame() {
     stops_ = std::exchange(gathered_, {});
     revealed_ = find_sought();
     std::stable_sort(stops_.begin(), stops_.end(), comes_before);
     pressed_ = false;
+    takes_numbers_ = std::exchange(takes_numbers_next_, false);
+    if (std::exchange(hands_number_over_, false))
+        for (const char typed : std::exchange(typed_number_, {})) ImGui::GetIO().AddInputCharacter(static_cast<unsigned char>(typed));
     arrived_ = std::exchange(moved_, false);
     if (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1)) visible_ = false;
     const ImVec2 moved = ImGui::GetIO().MouseDelta;
@@ -61,8 +66,10 @@ void KeyboardFocus::move(int direction, bool in_popup) {
     go_to(static_cast<std::size_t>(at));
 }
 
-void KeyboardFocus::move_to_next_pane() {
-    const auto usable = [](const FocusStop& stop) { return stop.reachable && !stop.in_popup; };
+void KeyboardFocus::move_to_next_pane(std::string_view skipped) {
+    const auto usable = [&](const FocusStop& stop) {
+        return stop.reachable && !stop.in_popup && stop.window.find(skipped) == std::string::npos;
+    };
     const auto now = std::find_if(stops_.begin(), stops_.end(), [&](const FocusStop& stop) { return visible_ && stop.id == id_; });
     const auto is_here = [&](const FocusStop& stop) { return stop.pane.x == now->pane.x && stop.pane.y == now->pane.y; };
     auto next = now == stops_.end()
@@ -132,6 +139,12 @@ bool KeyboardFocus::move_to_typed(std::size_t after) {
             return true;
         }
     return false;
+}
+
+void KeyboardFocus::keep_typed_number() {
+    for (const ImWchar typed : ImGui::GetIO().InputQueueCharacters)
+        if (is_of_number(typed)) typed_number_ += static_cast<char>(typed);
+    ImGui::GetIO().InputQueueCharacters.resize(0);
 }
 
 void KeyboardFocus::point_at(ImGuiID id) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct FocusStop {
     bool in_menu() const { return in_popup && ticked.has_value(); }
 };
 
+/// A digit, a point or a minus.
+bool is_of_number(ImWchar typed);
+
 /// Controls register while they are drawn; Tab moves through those of the previous frame, pane by pane in reading order.
 class KeyboardFocus {
 public:
@@ -38,8 +42,8 @@ public:
 
     /// Moves to the next (+1) or previous (-1) control, wrapping around; `in_popup`: only within the open popup.
     void move(int direction, bool in_popup);
-    /// Moves to the first control of the next pane, going round.
-    void move_to_next_pane();
+    /// Moves to the first control of the next pane, going round; the pane with the name `skipped` is left out.
+    void move_to_next_pane(std::string_view skipped);
     /// To be called every frame with whether a popup is open: a menu begins at its ticked item, or else its first, and at its end the
     /// focus returns to where it was.
     void follow_menu(bool open);
@@ -59,6 +63,14 @@ public:
     /// Whether it has not, and the focused control has one instead.
     bool speaks() const { return visible_ && !pointing_; }
     bool on(ImGuiID id) const { return visible_ && id == id_; }
+    /// The focused control is a number: what is typed of one in the next frame is its own and no shortcut.
+    void take_numbers() { takes_numbers_next_ = true; }
+    bool takes_numbers() const { return takes_numbers_; }
+    /// Takes what is typed of a number before its field has opened.
+    void keep_typed_number();
+    bool has_typed_number() const { return !typed_number_.empty(); }
+    /// Gives it to the field that is active, from the next frame on.
+    void hand_over_typed_number() { hands_number_over_ = true; }
     /// Makes the focused control press itself when it is drawn in this frame.
     void press() { pressed_ = true; }
     bool pressed() const { return pressed_; }
@@ -84,7 +96,9 @@ private:
     ImGuiID id_ = 0, revealed_ = 0;
     std::size_t place_ = 0;
     std::optional<Focused> before_menu_;
-    std::string typed_;  ///< letters of a menu's item
+    std::string typed_;         ///< letters of a menu's item
+    std::string typed_number_;  ///< for a field that has not opened yet
+    bool takes_numbers_ = false, takes_numbers_next_ = false, hands_number_over_ = false;
     static constexpr int kSeekFrames = 60;
     struct Sought {
         std::string words{};

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "app/widgets/box.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -142,27 +145,61 @@ void progress_bar(const Ui& ui, float fraction, float width) {
 
 namespace {
 
+constexpr float kTooltipPaddingX = 10, kTooltipPaddingY = 8;
+
 void push_tooltip_style(const Ui& ui) {
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(ui.px(10), ui.px(8)));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(ui.px(kTooltipPaddingX), ui.px(kTooltipPaddingY)));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ui.px(6));
     ImGui::PushStyleColor(ImGuiCol_PopupBg, ui.colors().raised);
     ImGui::PushStyleColor(ImGuiCol_Border, ui.colors().line);
 }
 
-/// Places the next tooltip, with a text of this width, where it hides nothing of what its item, the last one, belongs to: beside a narrow
-/// pane or a menu; in a wide one below the item or, at the foot of the window, above it.
-void place_tooltip(const Ui& ui, float width) {
+/// How much of what can be clicked or dragged a tooltip of this place would hide. What stands in its pane counts far more.
+float hidden_by(const Ui& ui, const Box& place) {
+    constexpr float kBeside = 1000;
+    const ImVec2 pane = current_pane()->Pos;
+    float area = 0;
+    if (ui.focus == nullptr) return area;
+    const bool in_menu = in_popup();
+    for (const FocusStop& stop : ui.focus->stops()) {
+        if (stop.in_popup != in_menu || !stop.reachable) continue;
+        const float wide = std::min(place.max.x, stop.right) - std::max(place.min.x, stop.left);
+        const float high = std::min(place.max.y, stop.bottom) - std::max(place.min.y, stop.top);
+        if (wide > 0 && high > 0) area += wide * high * (stop.pane.x == pane.x && stop.pane.y == pane.y ? kBeside : 1);
+    }
+    return area;
+}
+
+/// Where a tooltip may stand beside the last item, the most natural place first: beside a narrow pane or a menu, which it then hides
+/// nothing of; below or, at the foot of the window, above the item; beside the item; above or below the pane.
+std::array<ImVec2, 8> tooltip_corners(const Ui& ui, ImVec2 size) {
     constexpr float kAway = 6, kNarrow = 0.4F, kFoot = 0.75F;
     const ImVec2 display = ImGui::GetIO().DisplaySize, min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     const ImGuiWindow* const pane = current_pane();
-    const float left = pane->Pos.x - ui.px(kAway), right = pane->Pos.x + pane->Size.x + ui.px(kAway), whole = width + ui.px(28);
-    const bool low = max.y > kFoot * display.y;
-    if (pane->Size.x < kNarrow * display.x && right + whole <= display.x)
-        return ImGui::SetNextWindowPos(ImVec2(right, low ? max.y : min.y), ImGuiCond_Always, ImVec2(0, low ? 1 : 0));
-    if (pane->Size.x < kNarrow * display.x && left >= whole)
-        return ImGui::SetNextWindowPos(ImVec2(left, low ? max.y : min.y), ImGuiCond_Always, ImVec2(1, low ? 1 : 0));
-    const float x = std::max(0.0f, std::min(min.x, display.x - whole));
-    ImGui::SetNextWindowPos(ImVec2(x, low ? min.y - ui.px(kAway) : max.y + ui.px(kAway)), ImGuiCond_Always, ImVec2(0, low ? 1 : 0));
+    const float away = ui.px(kAway), x = std::max(0.0f, std::min(min.x, display.x - size.x));
+    const bool low = max.y > kFoot * display.y, narrow = pane->Size.x < kNarrow * display.x;
+    const float level = low ? max.y - size.y : min.y;
+    const ImVec2 below{x, max.y + away}, above{x, min.y - away - size.y}, right{max.x + away, level}, left{min.x - away - size.x, level};
+    const ImVec2 first = low ? above : below, second = low ? below : above;
+    const ImVec2 after_pane{pane->Pos.x + pane->Size.x + away, level}, before_pane{pane->Pos.x - away - size.x, level};
+    const ImVec2 above_pane{x, pane->Pos.y - away - size.y}, below_pane{x, pane->Pos.y + pane->Size.y + away};
+    return {narrow ? after_pane : first, narrow ? before_pane : first, first, second, right, left, above_pane, below_pane};
+}
+
+/// Places the next tooltip, of this size, where it hides as little as possible of what can be used.
+void place_tooltip(const Ui& ui, ImVec2 size) {
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    std::optional<ImVec2> best;
+    float least = std::numeric_limits<float>::max();
+    for (const ImVec2 corner : tooltip_corners(ui, size)) {
+        const Box place{corner, {corner.x + size.x, corner.y + size.y}};
+        if (place.min.x < 0 || place.min.y < 0 || place.max.x > display.x || place.max.y > display.y) continue;
+        if (const float hidden = hidden_by(ui, place); hidden < least) {
+            least = hidden;
+            best = corner;
+        }
+    }
+    if (best) ImGui::SetNextWindowPos(*best, ImGuiCond_Always);
 }
 
 void pop_tooltip_style() {
@@ -177,6 +214,13 @@ void begin_tooltip(const Ui& ui) {
     push_tooltip_style(ui);
     ImGui::BeginTooltip();
     if (unwanted) hide_current_window();
+}
+
+void begin_tooltip_beside(const Ui& ui) {
+    // Its size is known from the frame before; in the first one, ImGui does not show it.
+    if (const ImGuiWindow* const before = ImGui::FindWindowByName("##Tooltip_00"); before != nullptr && before->WasActive)
+        place_tooltip(ui, before->Size);
+    begin_tooltip(ui);
 }
 
 void end_tooltip() {
@@ -225,7 +269,8 @@ void tooltip_for_last(const Ui& ui, std::string_view text) {
     // A user who has clicked knows the control and wants to see what the click did.
     if (hovered_seconds() < kTooltipDelay || behind_sheet() || clicked_while_hovered()) return;
     const float width = std::min(text_width(ui.fonts().label, text), ui.px(kTooltipWidth));
-    place_tooltip(ui, width);
+    const float beside = ui.px(2 * kTooltipPaddingX), above = ui.px(2 * kTooltipPaddingY);
+    place_tooltip(ui, {width + beside + 2, wrapped_height(ui.fonts().label, width + 1, text) + above + 2});
     begin_tooltip(ui);
     paragraph(ui, ui.fonts().label, ui.colors().text, text, (width + 1) / ui.theme.scale);
     end_tooltip();

@@ -8,6 +8,7 @@
 
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
+#include "app/widgets/keyboard_focus.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -54,6 +55,8 @@ bool type_value(const Ui& ui, const Item& row, int& typing, double& value, const
     ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, ui.px(4));
     ImGui::PushStyleColor(ImGuiCol_FrameBg, ui.colors().raised);
     if (typing == kAsked) focus_next_field();
+    // Whoever types does not wait for the field, which takes nothing in the frame in which it opens.
+    if (typing != kActive && ui.focus != nullptr) ui.focus->keep_typed_number();
     const bool entered =
         ImGui::InputText("##typed", text.data(), text.size(), ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue);
     const bool active = ImGui::IsItemActive(), left = ImGui::IsItemDeactivated();
@@ -69,6 +72,7 @@ bool type_value(const Ui& ui, const Item& row, int& typing, double& value, const
     if (typing == kAsked) {
         typing = kWaiting;
     } else if (active) {
+        if (typing == kWaiting && ui.focus != nullptr) ui.focus->hand_over_typed_number();  // over the selected number
         typing = kActive;
     } else if (entered || left || typing == kActive) {
         typing = kNot;
@@ -158,7 +162,11 @@ Edited slider(const Ui& ui, const char* label, double& value, const SliderOption
     } else if (track.focused && typing == kNot && !track.held) {
         capture_keyboard();
         if (step_by_keys(value, options)) edited.finished = true;
-        if (key_pressed(Key::Enter, false)) typing = kAsked;
+        if (ui.focus != nullptr) {
+            ui.focus->take_numbers();
+            ui.focus->keep_typed_number();
+        }
+        if (key_pressed(Key::Enter, false) || (ui.focus != nullptr && ui.focus->has_typed_number())) typing = kAsked;
         if (key_pressed(Key::Escape, false)) release_keyboard_focus();
     }
     if (typing == kAsked) expect_typing();

@@ -1166,8 +1166,18 @@ def what_changed(node, before, layouts):
         return "softmax", {}
     if node.op in ("mul", "masked_fill", "where", "tril", "triu"):
         other = mask_of(node, before)
-        return "mask", {"called": node.op, **({"mask": (other, aligned(layouts[before], other))} if other is not None else {})}
+        more = {"called": node.op, **({"mask": (other, aligned(layouts[before], other))} if other is not None else {})}
+        fill, means = filled_with(node, before, other)
+        return "mask", more if fill is None else {**more, "fill": fill, "true_means": means}
     return "given", {"called": node.op}
+
+
+def filled_with(node, before, mask):
+    """(number, what true means) of an operation that puts one number into a part of a map."""
+    if node.op == "where":
+        fill = next((number_of(each) for each in node.args[1:3] if each is not before and each is not mask), None)
+        return fill, "hidden" if len(node.args) < 2 or node.args[1] is not before else "kept"
+    return number_of(node.argument(2, "value")) if node.op == "masked_fill" else None, "hidden"
 
 
 def is_dropout(node, before):
@@ -1294,13 +1304,10 @@ class Maps:
 
     def masked(self, node, before, part, layout, last):
         mask = mask_of(node, before) if node.op in ("masked_fill", "where", "index_put") else None
-        fill = node.argument(2, "value") if node.op == "masked_fill" else None
-        if node.op == "where":
-            fill = next((number_of(each) for each in node.args[1:3] if each is not before and each is not mask), None)
+        fill, means = filled_with(node, before, mask)
         more = {"mask": (mask, aligned(layout, mask))} if mask is not None else {}
-        hides = node.args[1] is not before if node.op == "where" and len(node.args) > 1 else True
-        return self.attention.add("masked", "mask", "BHTS", part, node=node, inputs=[last], how=node.op, fill=number_of(fill),
-                                  true_means="hidden" if hides else "kept", **more).name
+        return self.attention.add("masked", "mask", "BHTS", part, node=node, inputs=[last], how=node.op, fill=fill, true_means=means,
+                                  **more).name
 
     def added(self, node, before, part, layout, last):
         attention, other = self.attention, other_operand(node, before)
@@ -2204,8 +2211,13 @@ def _only_through(context, nodes):
                   and value.dtype.startswith(("float", "bfloat"))), None)
     if first is None:
         return False
-    last = [value for node in nodes for value in node.results if value.shape == first.shape]
-    return bool(last) and descends(last[-1], first) and not descends(last[-1], first, context)
+    # A view that an earlier call took of the input is not taken again: what it is a view of counts, too.
+    starts = [first]
+    while starts[-1].maker is not None and starts[-1].maker.kind in ("view", "permute"):
+        starts.append(starts[-1].maker.args[0])
+    shapes = {start.shape for start in starts}
+    last = [value for node in nodes for value in node.results if value.shape in shapes]
+    return bool(last) and descends(last[-1], first) and not any(descends(last[-1], start, context) for start in starts)
 
 
 def graph_facts(graph, attentions):
@@ -3579,7 +3591,8 @@ class Run:
         stream = self.streams[kind]
         stream.write(json.dumps(plain(content), ensure_ascii=False, allow_nan=False) + "\n")
         if time.monotonic() > self.flushed + 0.2:
-            stream.flush()
+            for each in self.streams.values():
+                each.flush()
             self.flushed = time.monotonic()
 
     def fail(self, error):
@@ -3792,8 +3805,8 @@ def save(path, tokens=None, name="attention", **arrays):
 
     Arrays may be of NumPy, PyTorch or JAX, or lists. Names of stages (q k v scores scaled capped masked softmax weights dropped context
     concat attention_out) are brought to axes batch, head, query, key: with two axes there is one head and one batch, the third is the
-    batch, the fourth stands before the heads, the fifth (windows) belongs to the batch. Everything else is kept as it is. A path that
-    ends in .safetensors becomes a single file."""
+    batch, the fourth stands before the heads, the fifth (windows) belongs to the batch. Everything else is kept as it is, and shown as
+    matrices under its name. A path that ends in .safetensors becomes a single file."""
     single = os.fspath(path).endswith(".safetensors")
     tensors = _tensors_of(arrays, name)
     if single:
@@ -3813,7 +3826,7 @@ class _Window:
 
 
 def show(tokens=None, name="attention", **arrays):
-    """Shows arrays in a window: attnscope.show(q=q, k=k, scores=s, weights=w, tokens=words).
+    """Shows arrays in a window: attnscope.show(q=q, k=k, scores=s, weights=w, tokens=words), or attnscope.show(x=matrix).
 
     Takes what `save` takes. The first call opens the window; each later one is a further step in it, and opens it again if it was
     closed. The program is `attnscope` on the PATH, or what the environment variable ATTNSCOPE says. Returns the folder with the steps."""
@@ -3850,7 +3863,8 @@ def _tensors_of(arrays, name):
         axes = _AXES.get(stage.rstrip("_"))
         shape = _canonical_shape(array.shape, axes) if axes else None
         array = array if shape is None else array.reshape(shape)
-        full = clean(f"{name}") + "/" + re.sub(r"[^\w.-]", "_", stage)
+        own = re.sub(r"[^\w.-]", "_", stage)
+        full = f"{clean(name)}/{own}" if axes or name != "attention" else own  # what is no stage belongs to no attention
         tensors.append(Tensor(full, dtype, array.shape, lambda array=array: array))
     return tensors
 

@@ -111,7 +111,9 @@ Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& inde
 Provenance given(const TraceCells& cells, const PlanNode& node, const Index& index) {
     Provenance out;
     out.formula = cell(cells, node.id, index) + ", as it was recorded";
-    out.sentence = "The number that your code computed here: " + node.origin.text() + ".";
+    if (!node.origin.name.empty()) out.formula.replace(0, stage_name(node.id).size(), node.origin.name);
+    out.sentence = node.origin.called.empty() ? "This number was given; how it came about is not known."
+                                              : "The number that your code computed here: " + node.origin.text() + ".";
     out.result = cells.operand(node.id, index).value;
     return out;
 }

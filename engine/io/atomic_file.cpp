@@ -54,7 +54,7 @@ unsigned checked_mode(const fs::path& target) {
 /// the longest possible.
 fs::path fresh_name(const fs::path& folder) {
     std::array<std::uint64_t, 2> random{};
-    if (::getrandom(random.data(), sizeof(random), 0) != static_cast<ssize_t>(sizeof(random))) return {};
+    if (::getentropy(random.data(), sizeof(random)) != 0) return {};
     return folder / fmt::format("{}{:016x}{:016x}{}", kTemporaryPrefix, random[0], random[1], kTemporarySuffix);
 }
 

@@ -273,6 +273,11 @@ Plan::Plan(const Config& config, Mistake mistake) {
     for (PlanNode& node : nodes_) make_mistake(mistake, config, node);
 }
 
+std::string Plan::name_of(const StageId& id) const {
+    const PlanNode* node = id.stage == Stage::Other ? find(id) : nullptr;
+    return node == nullptr || node->origin.name.empty() ? stage_name(id) : node->origin.name;
+}
+
 const PlanNode* Plan::find(const StageId& id) const {
     const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const PlanNode& node) { return node.id == id; });
     return found == nodes_.end() ? nullptr : &*found;

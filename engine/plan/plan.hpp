@@ -83,6 +83,7 @@ struct OpSettings {
 
 /// Where recorded code computes a stage.
 struct CodePlace {
+    std::string name{};    ///< of the stage there, if it is Stage::Other; safe to display
     std::string called{};  ///< the operation, as the recording names it: "linear"
     std::string line{};    ///< "model.py:41"; "" if unknown
 
@@ -125,6 +126,8 @@ public:
     explicit Plan(std::vector<PlanNode> nodes) : nodes_(std::move(nodes)) {}
 
     const std::vector<PlanNode>& nodes() const { return nodes_; }
+    /// Its name in the code that was recorded, if it is Stage::Other; otherwise as stage_name().
+    std::string name_of(const StageId& id) const;
     /// nullptr if the model has no such stage.
     const PlanNode* find(const StageId& id) const;
     /// Throws Error naming the stage if the model does not have it.

@@ -1,5 +1,6 @@
 #include "engine/plan/stage.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -35,8 +36,10 @@ constexpr std::array<StageText, kStageCount> kStages = {{
     {"capped", "cap", 46, StageKind::Map},
     {"biased", "− distance", 47, StageKind::Map},
     {"masked", "mask", 10, StageKind::Map},
+    {"softmax", "softmax", 57, StageKind::Map},
     {"weights", "softmax", 11, StageKind::Map},
     {"dropped", "dropout", 12, StageKind::Map},
+    {"other", "", 58, StageKind::Map},
     {"context", "AV", 13, StageKind::Heads},
     {"concat", "concat", 14, StageKind::Attention},
     {"attention_out", "·Wₒ", 15, StageKind::Attention},
@@ -67,6 +70,8 @@ const StageText& text_of(Stage stage) { return kStages[static_cast<std::size_t>(
 constexpr std::array kOfCross = {Stage::Norm1,    Stage::Q,       Stage::K,       Stage::V,       Stage::Scores, Stage::Scaled,
                                  Stage::Masked,   Stage::Weights, Stage::Dropped, Stage::Context, Stage::Concat, Stage::AttentionOut,
                                  Stage::Residual1};
+/// The roles that recorded code alone has, in self- and cross-attention.
+constexpr std::array kOfRecordings = {Stage::Softmax, Stage::Other};
 constexpr std::string_view kCrossPrefix = "cross_";
 
 /// True for the stages whose tensors live under "attention." or "cross_attention.".
@@ -88,6 +93,7 @@ std::vector<StageId> every_stage() {
     std::vector<StageId> stages;
     for (int i = 0; i < kStageCount; ++i) {
         const Stage stage = static_cast<Stage>(i);
+        if (std::find(kOfRecordings.begin(), kOfRecordings.end(), stage) != kOfRecordings.end()) continue;
         if (stage == Stage::Norm2)
             for (const Stage role : kOfCross) stages.push_back({role, 0, Stack::Main, kCrossAttention});
         stages.push_back({stage, is_layer_stage(stage) ? 0 : -1});
@@ -153,8 +159,10 @@ std::optional<LinearMap> linear_map(Stage stage) {
     case Stage::Capped:
     case Stage::Biased:
     case Stage::Masked:
+    case Stage::Softmax:
     case Stage::Weights:
     case Stage::Dropped:
+    case Stage::Other:
     case Stage::Context:
     case Stage::Concat:
     case Stage::AttentionNorm:
@@ -209,7 +217,10 @@ std::optional<StageId> stage_from_name(std::string_view name, int layer) {
     std::uint16_t nth = 0;
     if (const std::size_t dot = name.find('.'); dot != std::string_view::npos)
         std::from_chars(name.data() + dot + 1, name.data() + name.size(), nth);
-    for (StageId id : every_stage()) {
+    std::vector<StageId> stages = every_stage();
+    for (const Stage role : kOfRecordings)
+        for (const std::uint8_t attention : {kSelfAttention, kCrossAttention}) stages.push_back({role, 0, Stack::Main, attention});
+    for (StageId id : stages) {
         if (id.layer >= 0) id.layer = layer;
         id.nth = nth;
         if (stage_name(id) == name) return id;
@@ -219,7 +230,7 @@ std::optional<StageId> stage_from_name(std::string_view name, int layer) {
 
 bool is_layer_stage(Stage stage) { return stage_kind(stage) != StageKind::Embedding && stage_kind(stage) != StageKind::Output; }
 bool is_attention_map(Stage stage) { return stage_kind(stage) == StageKind::Map; }
-bool is_probability(Stage stage) { return stage == Stage::Weights || stage == Stage::Probabilities; }
+bool is_probability(Stage stage) { return stage == Stage::Softmax || stage == Stage::Weights || stage == Stage::Probabilities; }
 
 StageId of_same_attention(StageId id, Stage role) {
     id.stage = role;

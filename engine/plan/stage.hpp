@@ -36,8 +36,10 @@ enum class Stage : std::uint8_t {
     Capped,         ///< [B,H,T,S] soft-capped
     Biased,         ///< [B,H,T,S] lowered by distance (ALiBi), or with T5's bias
     Masked,         ///< [B,H,T,S] additive bias added; -inf where attention is not allowed
+    Softmax,        ///< [B,H,T,S] softmax over S, where recorded code makes something else of it before it mixes values
     Weights,        ///< [B,H,T,S] softmax over S
     Dropped,        ///< [B,H,T,S] after attention dropout
+    Other,          ///< [B,H,T,S] of recorded code: none of these roles; the plan's node has its name
     Context,        ///< [B,H,T,D] weights V
     Concat,         ///< [B,T,C] heads side by side
     AttentionOut,   ///< [B,T,C] concat W_O
@@ -69,7 +71,7 @@ enum class StageKind : std::uint8_t {
     Embedding,  ///< before the layers
     Attention,  ///< what enters or leaves an attention, all heads side by side
     Heads,      ///< queries, keys, values and mixed values
-    Map,        ///< from queries to keys: scores, scaled, capped, biased, masked, weights and dropped
+    Map,        ///< from queries to keys: scores, scaled, capped, biased, masked, softmax, weights, dropped and other
     FeedForward,
     Output,  ///< after the layers
 };
@@ -87,7 +89,8 @@ struct StageId {
     std::uint16_t nth = 0;  ///< which of several stages with this role there
     bool operator==(const StageId&) const = default;
 };
-/// Every stage that our models can have, in order of computation: those of layers in layer 0, and all in Stack::Main.
+/// Every stage that our models can have (not those of recorded code alone), in order of computation: those of layers in layer 0, and all in
+/// Stack::Main.
 std::vector<StageId> every_stage();
 /// Whether two stages differ at most in layer and stack.
 bool same_role(const StageId& a, const StageId& b);
@@ -117,7 +120,7 @@ std::optional<StageId> stage_from_tensor_name(std::string_view name);
 bool is_layer_stage(Stage stage);
 /// True for StageKind::Map.
 bool is_attention_map(Stage stage);
-/// True for stages whose numbers are in [0, 1] by construction: weights and probabilities (dropped may exceed 1).
+/// True for stages whose numbers are in [0, 1] by construction: softmax, weights and probabilities (dropped may exceed 1).
 bool is_probability(Stage stage);
 /// The stage of that role in the attention that `id` is a stage of.
 StageId of_same_attention(StageId id, Stage role);

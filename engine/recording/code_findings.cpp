@@ -59,12 +59,12 @@ void look_at_scale(const Evidence& evidence) {
     const auto width = static_cast<double>(attention.size('D'));
     const double scale = *attention.scale, root = std::sqrt(width);
     const RecordedStage* scaled = evidence.with_op("scale");
-    const Gravity gravity = attention.library ? Gravity::Unusual : Gravity::Wrong;
+    const Gravity gravity = attention.of_library ? Gravity::Unusual : Gravity::Wrong;
     if (width > 2 && is_about(scale, 1))
         return evidence.add(
             gravity, "no_scale", attention.find("scores"),
             fmt::format("The scores are not divided by √{} = {:.3g}: rows of the weights concentrate on one key.", width, root));
-    if (attention.library || width < 2) return;
+    if (attention.of_library || width < 2) return;
     if (is_about(scale, 1 / width))
         return evidence.add(
             gravity, "scaled_twice", scaled,
@@ -169,7 +169,7 @@ void look_at_dropout(const Evidence& evidence) {
     if (*evidence.attention.training)
         return evidence.add(Gravity::WorthKnowing, "", stage,
                             fmt::format("Dropout of {:g}: in training, rows sum to 1 on average only.", stage->rate));
-    evidence.add(evidence.attention.library ? Gravity::Unusual : Gravity::Wrong, "dropout_left_on", stage,
+    evidence.add(evidence.attention.of_library ? Gravity::Unusual : Gravity::Wrong, "dropout_left_on", stage,
                  fmt::format("Dropout of {:g} in evaluation: F.dropout needs training=self.training.", stage->rate));
 }
 
@@ -206,7 +206,7 @@ void look_at_roles(const Evidence& evidence) {
 void look_at_facts(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
     for (const Fact& fact : attention.facts) {
-        if (fact.what == "no_residual" && !attention.library)
+        if (fact.what == "no_residual" && !attention.of_library)
             evidence.add(Gravity::Wrong, "no_residual", nullptr,
                          fmt::format("{} replaces its input: nothing adds it back after the attention.", escaped(fact.class_name)));
         if (fact.what == "sink")
@@ -217,7 +217,7 @@ void look_at_facts(const Evidence& evidence) {
 
 /// A module's weight and bias are one finding.
 void look_at_unused(const Evidence& evidence) {
-    if (evidence.attention.library) return;
+    if (evidence.attention.of_library) return;
     std::vector<std::string> modules;
     for (const Fact& fact : evidence.attention.facts) {
         if (fact.what != "unused_parameter") continue;

@@ -35,7 +35,7 @@ public:
         followed_.clear();
         const std::string name = full_name(attention_, stage);
         if (step_.find(name) == nullptr) {
-            result.reason = stage.have == Have::Recorded ? "not in this step" : stage.reason.empty() ? "not recorded" : stage.reason;
+            result.reason = why_missing(stage);
             return result;
         }
         try {
@@ -49,16 +49,27 @@ public:
         return result;
     }
 
-    std::optional<Numbers> numbers(const RecordedStage& stage) {
-        const std::string name = full_name(attention_, stage);
+    std::optional<Numbers> followed(const RecordedStage& stage) {
         try {
-            return step_.find(name) == nullptr ? computed(stage) : of_attention(name, stage.axes, stage.extra);
+            return computed(stage);
         } catch (const NotComputed&) {
             return {};
         }
     }
 
 private:
+    std::string why_missing(const RecordedStage& stage) {
+        if (stage.have == Have::Recorded) return "not in this step";
+        if (!stage.reason.empty()) return stage.reason;
+        if (stage.have == Have::No) return "not recorded";
+        try {
+            computed(stage);
+            return "not recorded";
+        } catch (const NotComputed& problem) {
+            return "not recorded, and it cannot be computed: " + problem.why;
+        }
+    }
+
     Numbers recorded_numbers(const std::string& name, const std::string& axes) const {
         const NamedArray* header = step_.find(name);
         if (count_of(*header) > kMostNumbers) throw NotComputed{"too large to be checked"};
@@ -271,17 +282,17 @@ private:
 }  // namespace
 
 FindParameter parameters_as_of(const Recording& recording, const StepFile& step) {
-    std::vector<std::filesystem::path> paths;
+    std::vector<StepFile> files;
     for (const StepFile& each : recording.steps)
-        if (each.rank == step.rank && each.step <= step.step) paths.push_back(each.path);
+        if (each.rank == step.rank && each.step <= step.step) files.push_back(each);
     // Which file has the newest numbers of each; found when the first is asked for.
-    auto newest = std::make_shared<std::optional<std::map<std::string, std::filesystem::path>>>();
-    return [newest, paths](const std::string& name) -> std::optional<NamedArray> {
+    auto newest = std::make_shared<std::optional<std::map<std::string, StepFile>>>();
+    return [newest, files](const std::string& name) -> std::optional<NamedArray> {
         if (!*newest) {
             newest->emplace();
-            for (const std::filesystem::path& path : paths)
-                for (const RecordedStep file(path); const NamedArray& tensor : file.tensors())
-                    if (tensor.name.starts_with(kParameters)) (**newest)[tensor.name.substr(kParameters.size())] = path;
+            for (const StepFile& file : files)
+                for (const RecordedStep opened(file); const NamedArray& tensor : opened.tensors())
+                    if (tensor.name.starts_with(kParameters)) (**newest)[tensor.name.substr(kParameters.size())] = file;
         }
         const auto found = (*newest)->find(name);
         if (found == (*newest)->end()) return {};
@@ -289,9 +300,9 @@ FindParameter parameters_as_of(const Recording& recording, const StepFile& step)
     };
 }
 
-std::optional<Numbers> numbers_of_stage(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStage& stage,
-                                        const RecordedStep& step, const FindParameter& parameter) {
-    return Follower(graph, attention, step, parameter).numbers(stage);
+std::optional<Numbers> computed_stage(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStage& stage,
+                                      const RecordedStep& step, const FindParameter& parameter) {
+    return Follower(graph, attention, step, parameter).followed(stage);
 }
 
 std::vector<StageCheck> check_stages(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step,

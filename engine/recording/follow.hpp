@@ -35,9 +35,9 @@ using FindParameter = std::function<std::optional<NamedArray>(const std::string&
 /// The parameters as of a step.
 FindParameter parameters_as_of(const Recording& recording, const StepFile& step);
 
-/// A stage as it was recorded, or computed from what was; nothing where neither is possible. Throws as check_stages().
-std::optional<Numbers> numbers_of_stage(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStage& stage,
-                                        const RecordedStep& step, const FindParameter& parameter);
+/// A stage that was not recorded, computed from what was; nothing where that is not possible. Throws as check_stages().
+std::optional<Numbers> computed_stage(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStage& stage,
+                                      const RecordedStep& step, const FindParameter& parameter);
 
 /// Checks every stage of one attention that is in the step. Maps of more than 2^26 numbers are not computed. Throws FileError if
 /// the step's file cannot be read, and Cancelled.

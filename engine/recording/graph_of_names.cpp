@@ -40,14 +40,17 @@ std::size_t usual_place(std::string_view stage) {
 using Places = std::map<std::string, std::size_t, std::less<>>;
 
 void add_tensor(RecordedGraph& graph, Places& places, const NamedArray& tensor) {
-    const std::size_t slash = tensor.name.rfind('/');
-    const std::string attention = slash == std::string::npos ? "" : tensor.name.substr(0, slash);
+    const std::size_t end = tensor.name.find_last_of("/."), rank = tensor.shape.size();
+    const std::string attention = end == std::string::npos ? "" : tensor.name.substr(0, end);
     RecordedStage stage;
-    stage.name = slash == std::string::npos ? tensor.name : tensor.name.substr(slash + 1);
+    stage.name = end == std::string::npos ? tensor.name : tensor.name.substr(end + 1);
     stage.op = "given";
     const std::size_t place = usual_place(stage.name);
-    if (place < kUsual.size() && kUsual[place].second.size() == tensor.shape.size()) stage.axes = kUsual[place].second;
-    if (attention.empty() || place == kUsual.size()) {
+    // What is missing of the usual axes are sequences, then heads.
+    if (place < kUsual.size() && rank >= 2 && rank <= kUsual[place].second.size())
+        stage.axes = kUsual[place].second.substr(kUsual[place].second.size() - rank);
+    stage.tensor = tensor.name;
+    if (stage.axes.empty()) {
         stage.name = tensor.name;
         graph.around.push_back(std::move(stage));
         return;
@@ -81,7 +84,7 @@ RecordedStage as_usual(const RecordedAttention& attention, RecordedStage stage) 
         stage.by = 1 / std::sqrt(width);
     }
     if (stage.name == "masked") is("mask", {first_of(attention, {"capped", "scaled", "scores"})});
-    if (stage.name == "weights") is("softmax", {first_of(attention, {"masked", "capped", "scaled", "scores"})});
+    if (stage.name == "softmax" || stage.name == "weights") is("softmax", {first_of(attention, {"masked", "capped", "scaled", "scores"})});
     if (stage.name == "context") is("product", {first_of(attention, {"dropped", "weights"}), first_of(attention, {"v"})});
     if (stage.name == "concat") {
         is("concat", {first_of(attention, {"context"})});
@@ -109,7 +112,7 @@ void suppose_usual_operations(const RecordedGraph& graph, RecordedAttention& att
 
 }  // namespace
 
-RecordedGraph graph_of_names(const std::filesystem::path& file) {
+RecordedGraph graph_of_names(const StepFile& file) {
     const RecordedStep step(file);
     RecordedGraph graph;
     Places places;

@@ -130,7 +130,7 @@ RecordedAttention attention_in(JsonObject& entry) {
     entry.read("class", attention.class_name);
     entry.read("source", attention.source);
     if (bool training = false; entry.read("training", training)) attention.training = training;
-    entry.read("library", attention.library);
+    entry.read("library", attention.of_library);
     entry.read("call", attention.call, 1, kMostCount);
     entry.read("calls", attention.calls, 1, kMostCount);
     std::string kind = "self", heads = "known";
@@ -181,9 +181,8 @@ std::string error_in(JsonObject& object) {
     return type + (text.empty() ? "" : ": " + text) + (line.empty() ? "" : " (" + line + ")");
 }
 
-Recording described_by(const std::filesystem::path& file) {
-    const std::string name = file.string();
-    Json whole = Json::parse(read_whole_file(file, {.max_bytes = kMaxJsonBytes, .stop = {}}), name);
+Recording described_by(std::string_view json, const std::string& name) {
+    Json whole = Json::parse(json, name);
     whole.drop_null_members();
     JsonObject object = JsonObject::of(std::move(whole), name);
     std::string format;
@@ -244,7 +243,8 @@ Recording read_folder(const std::filesystem::path& folder) {
     const std::filesystem::path description = folder / "recording.json";
     const auto steps = steps_in(folder);
     Recording recording;
-    if (has_entry(description)) recording = described_by(description);
+    if (has_entry(description))
+        recording = described_by(read_whole_file(description, {.max_bytes = kMaxJsonBytes, .stop = {}}), description.string());
     else if (steps.empty())
         throw FileError(FileFault::Schema, folder.string(), "", "holds no recording: neither recording.json nor a step");
     else recording.run = steps.back().first;
@@ -255,7 +255,7 @@ Recording read_folder(const std::filesystem::path& folder) {
 
 /// The words that attnscope.py keeps in a single file.
 void take_words(Recording& recording) {
-    const RecordedStep step(recording.steps.back().path);
+    const RecordedStep step(recording.steps.back());
     for (const auto& [key, rows] : {std::pair("tokens", &recording.tokens), std::pair("source_tokens", &recording.source_tokens)}) {
         const std::string* text = step.metadata(key);
         if (text == nullptr || !rows->empty()) continue;
@@ -278,9 +278,16 @@ Recording read_recording(const std::filesystem::path& path) {
     else recording.steps.push_back({0, 0, path});
     recording.path = path;
     if (!recording.has_graph && !recording.steps.empty()) {
-        recording.graphs = {graph_of_names(recording.steps.back().path)};
+        recording.graphs = {graph_of_names(recording.steps.back())};
         take_words(recording);
     }
+    return recording;
+}
+
+Recording read_recording(std::string_view description, std::vector<StepFile> steps, const std::filesystem::path& name) {
+    Recording recording = described_by(description, (name / "recording.json").string());
+    recording.steps = std::move(steps);
+    recording.path = name;
     return recording;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/npy.hpp"
 #include "engine/io/npz.hpp"
+#include "engine/io/safetensors.hpp"
 
 namespace attn::recording {
 namespace {
@@ -23,16 +24,25 @@ std::int64_t count_of(const NamedArray& header) {
     return static_cast<std::int64_t>(*checked_bytes(header.shape, header.dtype) / dtype_size(header.dtype));
 }
 
-RecordedStep::RecordedStep(const std::filesystem::path& path) : source_(escaped(path.native(), 0)) {
-    const std::string extension = path.extension().string();
-    if (extension == ".npz") take(read_npz(path));
-    else if (extension == ".npy") take({.source = source_, .metadata = {}, .arrays = {read_npy(path)}, .skipped = {}});
-    else open_safetensors(path);
+RecordedStep::RecordedStep(const StepFile& file) : source_(escaped(file.path.native(), 0)) {
+    const std::string extension = file.path.extension().string();
+    if (!file.bytes.empty()) {
+        MemoryInput input(file.bytes, source_);
+        take(read_safetensors(input));
+    } else if (extension == ".npz") {
+        take(read_npz(file.path));
+    } else if (extension == ".npy") {
+        take({.source = source_, .metadata = {}, .arrays = {read_npy(file.path)}, .skipped = {}});
+    } else {
+        open_safetensors(file.path);
+    }
+    read_metadata();
     for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name, i);
 }
 
 void RecordedStep::take(ArrayFile file) {
     for (const NamedArray& array : file.arrays) tensors_.push_back(without_values(array));
+    metadata_.insert(file.metadata.begin(), file.metadata.end());
     whole_ = std::move(file.arrays);
 }
 
@@ -44,11 +54,13 @@ void RecordedStep::open_safetensors(const std::filesystem::path& path) {
         tensors_.push_back({entry.name, entry.dtype, entry.shape, {}});
         begins_.push_back(data + entry.begin);
     }
-    if (const auto number = header.metadata.find("graph"); number != header.metadata.end())
-        std::from_chars(number->second.data(), number->second.data() + number->second.size(), graph_);
     metadata_.insert(header.metadata.begin(), header.metadata.end());
-    const auto complete = header.metadata.find("complete");
-    complete_ = complete == header.metadata.end() || complete->second != "no";
+}
+
+void RecordedStep::read_metadata() {
+    if (const std::string* number = metadata("graph")) std::from_chars(number->data(), number->data() + number->size(), graph_);
+    const std::string* complete = metadata("complete");
+    complete_ = complete == nullptr || *complete != "no";
 }
 
 const std::string* RecordedStep::metadata(std::string_view key) const {

@@ -11,6 +11,7 @@
 #include "engine/io/array_file.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/safetensors_header.hpp"
+#include "engine/recording/recording.hpp"
 
 namespace attn::recording {
 
@@ -20,8 +21,8 @@ std::int64_t count_of(const NamedArray& header);
 /// A file of tensors of which only the header is read at first, if its format allows that.
 class RecordedStep {
 public:
-    /// A .safetensors, .npz or .npy file. Throws FileError as their readers do.
-    explicit RecordedStep(const std::filesystem::path& path);
+    /// A .safetensors, .npz or .npy file, or what is in memory of one. Throws FileError as their readers do.
+    explicit RecordedStep(const StepFile& file);
 
     const std::string& source() const { return source_; }
     /// Number of the step's graph in its recording; 0 if the file does not say.
@@ -40,6 +41,7 @@ public:
 private:
     void open_safetensors(const std::filesystem::path& path);
     void take(ArrayFile file);
+    void read_metadata();
 
     std::string source_;
     std::size_t graph_ = 0;

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/io/file_error.hpp"
 #include "engine/recording/numbers.hpp"
 #include "engine/recording/seen_cells.hpp"
 #include "engine/tensor/error.hpp"
@@ -20,6 +21,8 @@ namespace attn::recording {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
+constexpr std::size_t kMostMatrices = 512;  ///< in one group
+constexpr std::int64_t kMostColumns = 1 << 15, kMostHeads = 1 << 12;
 
 /// The letters of a role's axes, in canonical order.
 std::string_view letters_of(Stage role) {
@@ -47,15 +50,6 @@ std::string_view letters_of(Stage role) {
     }
 }
 
-/// A stage's name without what tells it from others with its role, and which of them it is. What a softmax gives before something else
-/// makes the weights of it stands before them.
-std::optional<StageId> role_of(const RecordedStage& stage) {
-    if (stage.name == "softmax") return StageId{.stage = Stage::Weights, .layer = 0, .nth = 1};
-    std::optional<StageId> id = stage_from_name(stage.name);
-    if (!id || letters_of(id->stage).empty() || id->attention != kSelfAttention) return {};
-    return id;
-}
-
 /// Whether a stage's axes are those of its role, of which some may be missing. Heads of k and v may be called H, and the width of a value
 /// D.
 bool fits(std::string_view axes, std::string_view letters) {
@@ -69,6 +63,20 @@ bool fits(std::string_view axes, std::string_view letters) {
         if (at++ == letters.size()) return false;
     }
     return !axes.empty();
+}
+
+/// A stage's name without what tells it from others with its role, and which of them it is. A name that is none of ours is that of a map,
+/// if it has a map's axes.
+std::optional<StageId> role_of(const RecordedAttention& attention, const RecordedStage& stage) {
+    const auto is_ours = [](const std::optional<StageId>& id) {
+        return id && id->stage != Stage::Other && !letters_of(id->stage).empty() && id->attention == kSelfAttention;
+    };
+    if (std::optional<StageId> id = stage_from_name(stage.name); is_ours(id)) return id;
+    if (!fits(stage.axes, letters_of(Stage::Other)) || stage.axes.back() != 'S') return {};
+    StageId other{.stage = Stage::Other, .layer = 0};
+    for (const RecordedStage* before = attention.stages.data(); before != &stage; ++before)
+        if (!is_ours(stage_from_name(before->name))) ++other.nth;
+    return other;
 }
 
 /// The group of one attention; nothing if its sizes are not known.
@@ -95,10 +103,52 @@ std::optional<AttentionGroup> group_of(const RecordedAttention& attention) {
 bool are_alike(const AttentionGroup& a, const AttentionGroup& b) {
     const auto sizes = [](const AttentionGroup& group) {
         return std::tuple(group.sequences, group.heads, group.key_heads, group.queries, group.keys, group.width, group.value_width,
-                          group.channels, group.own_keys);
+                          group.channels, group.own_keys, group.matrices.empty());
     };
     return sizes(a) == sizes(b);
 }
+
+/// The group of a tensor that belongs to no attention; nothing if it has no axis, more than five, an empty one or too long a one. `axes`:
+/// a letter each, or "" if they are not known.
+std::optional<AttentionGroup> group_of_matrix(const std::vector<std::int64_t>& shape, std::string_view axes) {
+    const std::size_t rank = shape.size();
+    if (rank == 0 || rank > 5 || std::any_of(shape.begin(), shape.end(), [](std::int64_t size) { return size < 1; })) return {};
+    AttentionGroup group;
+    group.queries = rank > 1 ? shape[rank - 2] : 1;
+    group.keys = shape[rank - 1];
+    const bool has_heads = rank > 3 || (rank == 3 && !axes.starts_with('B'));
+    if (has_heads) group.heads = group.key_heads = shape[rank - 3];
+    if (rank == 3 && !has_heads) group.sequences = shape[0];
+    if (rank > 3) group.sequences = shape[0] * (rank == 5 ? shape[1] : 1);
+    group.width = group.value_width = 1;
+    group.channels = group.heads;
+    group.own_keys = group.keys != group.queries || (!axes.empty() && !axes.ends_with('S'));
+    if (std::max(group.queries, group.keys) > kMostColumns || std::max(group.heads, group.sequences) > kMostHeads) return {};
+    return group;
+}
+
+/// Letters of the axes of everything in a graph, by full names.
+std::map<std::string, std::string_view> axes_by_name(const RecordedGraph& graph) {
+    std::map<std::string, std::string_view> axes;
+    for (const RecordedStage& around : graph.around) axes[around.name] = around.axes;
+    for (const RecordedAttention& attention : graph.attentions)
+        for (const RecordedStage& stage : attention.stages) axes[full_name(attention, stage)] = stage.axes;
+    return axes;
+}
+
+/// Whether keys are positions of another text, or of a longer one. Columns of matrices are no positions.
+bool has_source(const AttentionGroup& group) { return group.own_keys && group.matrices.empty(); }
+
+StageId with_stack(const AttentionGroup& group, StageId id) {
+    if (has_source(group)) {
+        id.stack = Stack::Decoder;
+        id.attention = kCrossAttention;
+    }
+    return id;
+}
+
+/// How long Axis::N is, which columns of matrices have, and values if their width is not that of queries.
+std::int64_t width_of_numbers(const AttentionGroup& group) { return group.matrices.empty() ? group.value_width : group.keys; }
 
 /// The axes of a stage in the plan.
 std::vector<Axis> axes_of(const AttentionGroup& group, Stage role) {
@@ -108,7 +158,7 @@ std::vector<Axis> axes_of(const AttentionGroup& group, Stage role) {
         if (letter == 'H') axes.push_back(Axis::H);
         if (letter == 'G') axes.push_back(group.key_heads == group.heads ? Axis::H : Axis::G);
         if (letter == 'T') axes.push_back(Axis::T);
-        if (letter == 'S') axes.push_back(Axis::S);
+        if (letter == 'S') axes.push_back(group.own_keys && !has_source(group) ? Axis::N : Axis::S);
         if (letter == 'D') axes.push_back(Axis::D);
         if (letter == 'E') axes.push_back(group.value_width == group.width ? Axis::D : Axis::N);
         if (letter == 'C') axes.push_back(Axis::C);
@@ -116,8 +166,16 @@ std::vector<Axis> axes_of(const AttentionGroup& group, Stage role) {
     return axes;
 }
 
-/// Recorded numbers in the canonical shape, where an axis that is missing, or of size 1, holds for all; nothing if they do not fit.
-std::optional<Tensor<float>> in_shape(const Numbers& numbers, std::string_view letters, const Shape& shape) {
+/// What a stage was, in any layout.
+struct Recorded {
+    std::vector<float> values;
+    std::vector<std::int64_t> shape;
+    std::string_view axes;  ///< a letter each
+};
+
+/// Numbers in the canonical shape, where an axis that is missing, or of size 1, holds for all; nothing if they do not fit.
+std::optional<Tensor<float>> in_shape(const Recorded& numbers, std::string_view letters, const Shape& shape) {
+    if (numbers.shape.size() != numbers.axes.size()) return {};
     std::vector<std::int64_t> strides(numbers.shape.size(), 1);
     for (std::size_t axis = strides.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * numbers.shape[axis];
     std::array<std::int64_t, Shape::kMaxRank> step{};
@@ -137,8 +195,7 @@ std::optional<Tensor<float>> in_shape(const Numbers& numbers, std::string_view l
         for (std::int64_t j = 0; j < size(1); ++j)
             for (std::int64_t k = 0; k < size(2); ++k)
                 for (std::int64_t l = 0; l < size(3); ++l)
-                    *to++ =
-                        static_cast<float>(numbers.values[static_cast<std::size_t>(i * step[0] + j * step[1] + k * step[2] + l * step[3])]);
+                    *to++ = numbers.values[static_cast<std::size_t>(i * step[0] + j * step[1] + k * step[2] + l * step[3])];
     return out;
 }
 
@@ -172,9 +229,10 @@ public:
         expect_room(most_mib);
         const RecordedWords words = words_of(recorded_.recording, group);
         trace.tokens = batch_of(words.queries, words.all);
-        if (group.own_keys) trace.source_tokens = batch_of(words.keys, words.all);
+        if (has_source(group)) trace.source_tokens = batch_of(words.keys, words.all);
         std::vector<PlanNode> nodes;
         for (std::size_t layer = 0; layer < group.members.size(); ++layer) add_attention(trace, nodes, layer);
+        for (std::size_t layer = 0; layer < group.matrices.size(); ++layer) add_matrix(trace, nodes, layer);
         trace.plan = std::make_shared<const Plan>(std::move(nodes));
         return trace;
     }
@@ -205,7 +263,7 @@ private:
                                       : axis == Axis::H       ? group.heads
                                       : axis == Axis::G       ? group.key_heads
                                       : axis == Axis::D       ? group.width
-                                      : axis == Axis::N       ? group.value_width
+                                      : axis == Axis::N       ? width_of_numbers(group)
                                       : role == Stage::Concat ? group.heads * group.width
                                                               : group.channels;
             shape.push_back({axis, size});
@@ -214,15 +272,26 @@ private:
     }
 
     void expect_room(double most_mib) const {
-        double numbers = 0;
+        double numbers = static_cast<double>(recorded_.group.matrices.size()) * static_cast<double>(shape_of(Stage::Other).count());
         for (const std::size_t member : recorded_.group.members)
             for (const RecordedStage& stage : recorded_.graph.attentions[member].stages)
-                if (const auto role = role_of(stage)) numbers += static_cast<double>(shape_of(role->stage).count());
+                if (const auto role = role_of(recorded_.graph.attentions[member], stage))
+                    numbers += static_cast<double>(shape_of(role->stage).count());
         if (const double mib = 4 * numbers / kMiB; mib > most_mib)
             throw Error(
                 fmt::format("this step takes {:.0f} MiB, but the memory budget leaves {:.0f} MiB: record fewer layers or stages, or "
                             "allow more with --memory",
                             std::ceil(mib), std::floor(std::max(most_mib, 0.0))));
+    }
+
+    /// As they were recorded, or computed from what was, in double precision.
+    std::optional<Recorded> numbers_of(const RecordedAttention& attention, const RecordedStage& stage) const {
+        const std::string name = full_name(attention, stage);
+        if (const NamedArray* header = recorded_.step.find(name))
+            return Recorded{values_as<float>(recorded_.step.read(name), recorded_.step.source()), header->shape, stage.axes};
+        const std::optional<Numbers> computed = computed_stage(recorded_.graph, attention, stage, recorded_.step, recorded_.parameter);
+        if (!computed) return {};
+        return Recorded{{computed->values.begin(), computed->values.end()}, computed->shape, stage.axes};
     }
 
     void add_attention(Trace<float>& trace, std::vector<PlanNode>& nodes, std::size_t layer) {
@@ -231,9 +300,9 @@ private:
         auto mask = std::make_shared<const Mask>(recorded_.group.queries, recorded_.group.keys);
         for (const RecordedStage& stage : attention.stages) {
             if (stop_.stop_requested()) throw Cancelled();
-            const std::optional<StageId> id = place_of(recorded_.group, stage, layer);
+            const std::optional<StageId> id = place_of(recorded_.group, attention, stage, layer);
             if (!id) continue;
-            const std::optional<Numbers> numbers = numbers_of_stage(recorded_.graph, attention, stage, recorded_.step, recorded_.parameter);
+            const std::optional<Recorded> numbers = numbers_of(attention, stage);
             if (!numbers) continue;
             std::optional<Tensor<float>> value = in_shape(*numbers, letters_of(id->stage), shape_of(id->stage));
             if (!value) continue;
@@ -241,11 +310,40 @@ private:
             // A softmax gives what is hidden 0; what it makes of a row without any key is shown.
             if (id->stage == Stage::Masked) mask = mask_in(made.value, false);
             if (id->stage == Stage::Masked) made.mask = mask_in(made.value, true);
-            else if (id->stage == Stage::Weights || id->stage == Stage::Dropped) made.mask = mask;
+            else if (is_probability(id->stage) || id->stage == Stage::Dropped) made.mask = mask;
             nodes.push_back(node_of(stage, *id, known, attention, trace, made));
             known.emplace(stage.name, *id);
             trace.stages.push_back(std::move(made));
         }
+    }
+
+    /// Nothing is known of it but its numbers.
+    void add_matrix(Trace<float>& trace, std::vector<PlanNode>& nodes, std::size_t layer) {
+        if (stop_.stop_requested()) throw Cancelled();
+        const std::string& name = recorded_.group.matrices[layer];
+        PlanNode node;
+        node.id = node.dropout_site = place_of_matrix(recorded_.group, layer);
+        node.op = Op::Given;
+        node.axes = axes_of(recorded_.group, Stage::Other);
+        node.origin = code_place_of(name);
+        Tensor<float> value(shape_of(Stage::Other));
+        const std::vector<float> numbers = values_as<float>(recorded_.step.read(name), recorded_.step.source());
+        if (static_cast<std::int64_t>(numbers.size()) != value.size())
+            throw FileError(FileFault::Schema, recorded_.step.source(), "", "\"" + escaped(name) + "\" has another size than before");
+        std::copy(numbers.begin(), numbers.end(), value.data());
+        nodes.push_back(node);
+        trace.stages.push_back({node.id, std::move(value)});
+    }
+
+    /// What the graph says of a tensor between attentions, if it has one.
+    CodePlace code_place_of(const std::string& name) const {
+        CodePlace place{escaped(name, 0), "", ""};
+        for (const RecordedStage& around : recorded_.graph.around) {
+            if (around.name != name || !recorded_.recording.has_graph) continue;
+            place.called = escaped(around.called.empty() ? around.op : around.called, 0);
+            place.line = escaped(around.line, 0);
+        }
+        return place;
     }
 
     PlanNode node_of(const RecordedStage& stage, const StageId& id, const std::map<std::string, StageId, std::less<>>& known,
@@ -253,7 +351,10 @@ private:
         PlanNode node;
         node.id = node.dropout_site = id;
         node.axes = axes_of(recorded_.group, id.stage);
-        node.origin = {stage.called.empty() ? stage.op : stage.called, stage.line};
+        node.origin = {"", escaped(stage.called.empty() ? stage.op : stage.called, 0), escaped(stage.line, 0)};
+        // attnscope.py has no name for it either.
+        const bool nameless = stage.name.starts_with("other") && !stage.called.empty();
+        if (id.stage == Stage::Other) node.origin.name = nameless ? node.origin.called : escaped(stage.name, 0);
         for (const std::string& input : stage.inputs)
             if (const auto found = known.find(input); found != known.end()) node.inputs.push_back(found->second);
         node.op = node.inputs.size() == stage.inputs.size() ? operation(stage, node, attention) : Op::Given;
@@ -310,7 +411,7 @@ std::vector<AttentionGroup> groups_of(const RecordedGraph& graph) {
     for (std::size_t i = 0; i < graph.attentions.size(); ++i) {
         const RecordedAttention& attention = graph.attentions[i];
         const std::optional<AttentionGroup> own = group_of(attention);
-        const auto can_be_drawn = [&](const RecordedStage& stage) { return own && place_of(*own, stage, 0); };
+        const auto can_be_drawn = [&](const RecordedStage& stage) { return own && place_of(*own, attention, stage, 0); };
         if (std::none_of(attention.stages.begin(), attention.stages.end(), can_be_drawn)) continue;
         auto found = std::find_if(groups.begin(), groups.end(), [&](const AttentionGroup& group) { return are_alike(group, *own); });
         if (found == groups.end()) found = groups.insert(groups.end(), *own);
@@ -319,15 +420,41 @@ std::vector<AttentionGroup> groups_of(const RecordedGraph& graph) {
     return groups;
 }
 
-std::optional<StageId> place_of(const AttentionGroup& group, const RecordedStage& stage, std::size_t layer) {
-    std::optional<StageId> id = role_of(stage);
+std::vector<AttentionGroup> groups_of(const RecordedGraph& graph, const RecordedStep& step) {
+    std::vector<AttentionGroup> groups = groups_of(graph);
+    std::set<std::string> drawn;
+    for (const AttentionGroup& group : groups)
+        for (std::size_t i = 0; i < group.members.size(); ++i) {
+            const RecordedAttention& attention = graph.attentions[group.members[i]];
+            for (const RecordedStage& stage : attention.stages)
+                if (place_of(group, attention, stage, i)) drawn.insert(full_name(attention, stage));
+        }
+    const std::map<std::string, std::string_view> axes = axes_by_name(graph);
+    for (const NamedArray& tensor : step.tensors()) {
+        if (tensor.name.starts_with("parameters/") || drawn.contains(tensor.name)) continue;
+        const auto known = axes.find(tensor.name);
+        std::optional<AttentionGroup> own = group_of_matrix(tensor.shape, known == axes.end() ? "" : known->second);
+        if (!own) continue;
+        own->matrices = {tensor.name};
+        const auto found = std::find_if(groups.begin(), groups.end(), [&](const AttentionGroup& group) {
+            return are_alike(group, *own) && group.matrices.size() < kMostMatrices;
+        });
+        if (found == groups.end()) groups.push_back(std::move(*own));
+        else found->matrices.push_back(tensor.name);
+    }
+    return groups;
+}
+
+std::optional<StageId> place_of(const AttentionGroup& group, const RecordedAttention& attention, const RecordedStage& stage,
+                                std::size_t layer) {
+    std::optional<StageId> id = role_of(attention, stage);
     if (!id || !fits(stage.axes, letters_of(id->stage)) || stage.extra != 0) return {};
     id->layer = static_cast<int>(layer);
-    if (group.own_keys) {
-        id->stack = Stack::Decoder;
-        id->attention = kCrossAttention;
-    }
-    return id;
+    return with_stack(group, *id);
+}
+
+StageId place_of_matrix(const AttentionGroup& group, std::size_t i) {
+    return with_stack(group, {.stage = Stage::Other, .layer = static_cast<int>(i)});
 }
 
 Trace<float> trace_of(const RecordedGroup& recorded, double most_mib, const std::stop_token& stop) {
@@ -336,15 +463,15 @@ Trace<float> trace_of(const RecordedGroup& recorded, double most_mib, const std:
 
 Config config_of(const Recording& recording, const AttentionGroup& group) {
     Config config;
-    config.architecture = group.own_keys ? Architecture::EncoderDecoder : Architecture::Encoder;
+    config.architecture = has_source(group) ? Architecture::EncoderDecoder : Architecture::Encoder;
     config.vocab_size = static_cast<std::int64_t>(words_of(recording, group).all.size());
-    config.context_length = std::max(group.queries, group.keys);
+    config.context_length = std::max(group.queries, has_source(group) ? group.keys : 1);
     config.d_model = group.channels;
     config.num_heads = group.heads;
     config.num_kv_heads = group.key_heads;
     config.d_head = group.width;
-    config.d_embedding = group.value_width;  // the width of Axis::N, which values have if it is not that of queries
-    config.num_layers = static_cast<std::int64_t>(group.members.size());
+    config.d_embedding = width_of_numbers(group);
+    config.num_layers = static_cast<std::int64_t>(group.layers());
     config.d_ff = 1;
     config.output_projection = true;  // or what leaves the attention would have the width of all heads
     config.residual = config.feed_forward = config.final_norm = config.lm_head = config.tied_lm_head = false;
@@ -371,8 +498,7 @@ RecordedWords words_of(const Recording& recording, const AttentionGroup& group) 
     };
     words.queries = take(recording.tokens, group.queries);
     // Of a text that goes on, the keys are all its tokens; of cross-attention, those of the other text.
-    const bool has_source = !recording.source_tokens.empty();
-    if (group.own_keys) words.keys = take(has_source ? recording.source_tokens : recording.tokens, group.keys);
+    if (has_source(group)) words.keys = take(recording.source_tokens.empty() ? recording.tokens : recording.source_tokens, group.keys);
     return words;
 }
 

@@ -23,14 +23,27 @@ struct AttentionGroup {
     std::int64_t value_width = 0;  ///< of a value
     std::int64_t channels = 0;     ///< of what leaves the attention
     bool own_keys = false;         ///< keys are other positions than the queries: cross-attention, or a text that goes on
+    /// Instead of attentions: tensors of one size that belong to none, by their full names. Each is drawn as a map, a layer for itself;
+    /// then `queries` are its rows and `keys` its columns.
+    std::vector<std::string> matrices{};
+
+    std::size_t layers() const { return matrices.empty() ? members.size() : matrices.size(); }
 };
 
 /// All attentions that can be drawn, those with the same sizes together; the group that comes first in the code is first. Attentions that
 /// no stage tells the sizes of, or whose sizes contradict each other, are in none.
 std::vector<AttentionGroup> groups_of(const RecordedGraph& graph);
+/// The same, and behind them everything else in a step that has one to five axes, those of the same size together. The last two axes are
+/// rows and columns, those before them heads and sequences. Parameters are left out.
+std::vector<AttentionGroup> groups_of(const RecordedGraph& graph, const RecordedStep& step);
 
-/// Where a stage of the group's i-th attention is in its trace; nothing if it cannot be drawn: a role that is none of ours, or other axes.
-std::optional<StageId> place_of(const AttentionGroup& group, const RecordedStage& stage, std::size_t layer);
+/// Where a stage of the group's i-th attention is in its trace; nothing if it cannot be drawn: its axes are not those of its role. Maps
+/// whose role is none of ours are Stage::Other.
+std::optional<StageId> place_of(const AttentionGroup& group, const RecordedAttention& attention, const RecordedStage& stage,
+                                std::size_t layer);
+
+/// Where the group's i-th matrix is in its trace.
+StageId place_of_matrix(const AttentionGroup& group, std::size_t i);
 
 /// What has to be read to show a group.
 struct RecordedGroup {

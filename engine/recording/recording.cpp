@@ -30,6 +30,8 @@ const StepFile& step_file(const Recording& recording, std::optional<std::int64_t
                 std::to_string(steps.back().step));
 }
 
-std::string full_name(const RecordedAttention& attention, const RecordedStage& stage) { return attention.name + "/" + stage.name; }
+std::string full_name(const RecordedAttention& attention, const RecordedStage& stage) {
+    return stage.tensor.empty() ? attention.name + "/" + stage.name : stage.tensor;
+}
 
 }  // namespace attn::recording

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ struct RecordedStage {
     char over = 'S';                      ///< the softmax's axis; '?' if it is none of the letters
     bool on_operands = false;             ///< q or k was multiplied instead of the scores
     std::int64_t extra = 0;               ///< columns after the keys (a sink)
+    std::string tensor;                   ///< its name in the files of the steps; "": ATTENTION/STAGE
 };
 
 /// Something the graph shows beyond the stages: "no_residual", "unused_parameter" ...
@@ -56,7 +58,7 @@ struct Unfollowed {
 struct RecordedAttention {
     std::string name, class_name, source;
     std::optional<bool> training;
-    bool library = false;  ///< a library, not the user's code, called the operations
+    bool of_library = false;  ///< a library, not the user's code, called the operations
     std::int64_t call = 1, calls = 1;
     bool cross = false;
     bool heads_known = true;
@@ -85,6 +87,7 @@ struct StepFile {
     std::int64_t step = 0;
     std::int64_t rank = 0;
     std::filesystem::path path;
+    std::span<const std::byte> bytes{};  ///< the .safetensors file itself, if it is in memory and not at the path
 };
 
 struct Recording {
@@ -98,7 +101,7 @@ struct Recording {
     std::vector<StepFile> steps;  ///< by step, then by rank
 };
 
-/// "ATTENTION/STAGE"
+/// Under which name a stage is in the files of the steps: "ATTENTION/STAGE".
 std::string full_name(const RecordedAttention& attention, const RecordedStage& stage);
 
 /// The file of a step, of the first rank; the newest step if none is asked for. Throws Error if there is none, or not that one.
@@ -111,5 +114,7 @@ std::size_t count_steps(const std::filesystem::path& folder, std::int64_t run);
 /// read. Throws FileError naming the file and the place: Schema for another format, for inputs that lead back to themselves, and for names
 /// that occur twice; as the readers of the files otherwise.
 Recording read_recording(const std::filesystem::path& path);
+/// The same of a folder `name` that is in memory: its recording.json, and its steps by step and rank.
+Recording read_recording(std::string_view description, std::vector<StepFile> steps, const std::filesystem::path& name);
 
 }  // namespace attn::recording

@@ -20,12 +20,12 @@ using RowVector = Eigen::Matrix<Scalar, 1, Eigen::Dynamic>;
 template <class Scalar>
 Eigen::Map<const RowMajor<Scalar>> matrix_of(const Tensor<Scalar>& x, std::int64_t which = 0) {
     const std::int64_t rows = x.shape()[x.shape().rank() - 2].size, columns = x.shape()[x.shape().rank() - 1].size;
-    return {x.data() + which * rows * columns, rows, columns};
+    return {x.data() + which * rows * columns, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
 }
 template <class Scalar>
 Eigen::Map<RowMajor<Scalar>> matrix_of(Tensor<Scalar>& x, std::int64_t which = 0) {
     const std::int64_t rows = x.shape()[x.shape().rank() - 2].size, columns = x.shape()[x.shape().rank() - 1].size;
-    return {x.data() + which * rows * columns, rows, columns};
+    return {x.data() + which * rows * columns, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
 }
 
 /// A matrix whose rows begin `stride` numbers apart, such as some columns of a wider one.
@@ -35,7 +35,8 @@ using MatrixAt = Eigen::Map<
     Eigen::OuterStride<>>;
 template <class Scalar>
 MatrixAt<Scalar> matrix_at(Scalar* first, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
-    return {first, rows, columns, Eigen::OuterStride<>(stride)};
+    return {first, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns),
+            Eigen::OuterStride<>(static_cast<Eigen::Index>(stride))};
 }
 template <class Scalar>
 MatrixAt<Scalar> matrix_at(Scalar* first, std::int64_t rows, std::int64_t columns) {

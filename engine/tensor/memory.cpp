@@ -3,6 +3,7 @@
 #include <bit>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -19,14 +20,15 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kLeastKept = std::size_t{256} << 10;  // smaller blocks are kept by the C library
+constexpr std::size_t kLeastKept = std::size_t{256} << 10;                         // smaller blocks are kept by the C library
+constexpr std::size_t kMostRounded = std::numeric_limits<std::size_t>::max() / 4;  // an eighth more could be beyond all sizes
 constexpr std::chrono::milliseconds kKeepsAfterAllocation{500};
 
 std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{bytes < kHugePage ? kCacheLine : kHugePage}; }
 
 /// Up to an eighth more, so that a block also serves a text that is a few tokens longer. Pages that nobody touches cost nothing.
 std::size_t rounded(std::size_t bytes) {
-    if (bytes < kLeastKept || bytes > std::size_t{1} << 48) return bytes;
+    if (bytes < kLeastKept || bytes > kMostRounded) return bytes;
     const std::size_t step = std::bit_floor(bytes) / 8;
     return (bytes + step - 1) / step * step;
 }

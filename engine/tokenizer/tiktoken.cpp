@@ -35,7 +35,7 @@ void add_llama3(std::vector<AddedToken>& tokens) {
     for (std::int32_t i = 0; i < kCount; ++i) {
         constexpr std::array<std::pair<std::int32_t, std::string_view>, 5> kNamed = {
             {{0, "<|begin_of_text|>"}, {1, "<|end_of_text|>"}, {6, "<|start_header_id|>"}, {7, "<|end_header_id|>"}, {9, "<|eot_id|>"}}};
-        const auto* named = std::find_if(kNamed.begin(), kNamed.end(), [&](const auto& token) { return token.first == i; });
+        const auto named = std::find_if(kNamed.begin(), kNamed.end(), [&](const auto& token) { return token.first == i; });
         add_token(tokens, kFirst + i,
                   named != kNamed.end() ? std::string(named->second) : fmt::format("<|reserved_special_token_{}|>", reserved++));
     }
@@ -129,7 +129,7 @@ TokenizerParts parse_tiktoken(std::string_view text, std::string_view source) {
         count += used;
     }
     TokenizerParts parts;
-    const auto* known = std::find_if(kKnownRanks.begin(), kKnownRanks.end(), [&](const KnownRanks& one) { return one.ranks == count; });
+    const auto known = std::find_if(kKnownRanks.begin(), kKnownRanks.end(), [&](const KnownRanks& one) { return one.ranks == count; });
     const bool found = known != kKnownRanks.end();
     if (found) known->add_special(parts.added_tokens);
     else

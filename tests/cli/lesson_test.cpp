@@ -26,9 +26,10 @@ TEST(LessonCommand, ListsThemAll) {
     const Outcome outcome = attnscope({"lesson", "--list"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.err, "");
-    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 12) << outcome.out;
-    for (const char* name : {"tour", "tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads", "the-block",
-                             "dropout", "find-the-name", "follow-the-name", "watch-a-head-form", "how-translation-aligns"})
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 13) << outcome.out;
+    for (const char* name :
+         {"tour", "tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads", "the-block", "dropout",
+          "find-the-name", "follow-the-name", "watch-a-head-form", "how-translation-aligns", "your-own-attention"})
         EXPECT_THAT(outcome.out, HasSubstr(name));
 }
 

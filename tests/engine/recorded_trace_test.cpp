@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "engine/explain/explain.hpp"
@@ -113,7 +114,7 @@ protected:
     Trace<float> trace(std::size_t group = 0, double most_mib = 100) const {
         const Recording recording = read_recording(folder_.path());
         const StepFile& file = step_file(recording, {});
-        const RecordedStep step(file.path);
+        const RecordedStep step(file);
         const RecordedGraph& graph = recording.graphs.at(0);
         const std::vector<AttentionGroup> groups = groups_of(graph);
         const FindParameter parameter = parameters_as_of(recording, file);
@@ -251,6 +252,87 @@ TEST_F(RecordedTraceTest, OtherSizesAreAnotherGroupWithKeysOfTheirOwn) {
     for (const auto& [name, values] : of_cross)
         expect_equal(trace, {stage_from_name(name)->stage, 0, Stack::Decoder, kCrossAttention}, values);
     expect_arithmetic(trace);
+}
+
+constexpr std::string_view kSoftmaxAndMore =
+    R"({"name": "x", "axes": {"B": 1, "H": 1, "T": 2, "S": 2, "D": 3}, "stages": [
+  {"name": "scores", "op": "given", "axes": "BHTS"},
+  {"name": "softmax", "op": "softmax", "inputs": ["scores"], "axes": "BHTS", "over": "S"},
+  {"name": "sparse", "op": "given", "called": "topk", "inputs": ["softmax"], "axes": "BHTS", "line": "my.py:8"},
+  {"name": "weights", "op": "given", "inputs": ["sparse"], "axes": "BHTS"},
+  {"name": "sharper", "op": "scale", "by": 2, "inputs": ["weights"], "axes": "BHTS"}]})";
+
+TEST_F(RecordedTraceTest, WhatASoftmaxGivesAndWhatHasNoRoleKeepTheirNames) {
+    describe(std::string(kSoftmaxAndMore));
+    ArrayFile file;
+    file.metadata = {{"graph", "0"}};
+    const std::vector<float> even(4, 0.5F), sparse{1, 0, 0, 1};
+    for (const auto& [name, values] :
+         {std::pair("x/scores", std::vector<float>(4, 0)), std::pair("x/softmax", even), std::pair("x/sparse", sparse),
+          std::pair("x/weights", sparse), std::pair("x/sharper", std::vector<float>{2, 0, 0, 2})})
+        file.arrays.push_back(make_array<float>(name, {1, 1, 2, 2}, values));
+    write_safetensors(path("run1-step00000000-rank0.safetensors"), file);
+    const Trace<float> trace = this->trace();
+    std::vector<std::string> names;
+    for (const PlanNode& node : trace.plan->nodes()) names.push_back(trace.plan->name_of(node.id));
+    EXPECT_THAT(names, ElementsAre("scores", "softmax", "sparse", "weights", "sharper"));
+    expect_equal(trace, {Stage::Softmax, 0}, even);
+    expect_equal(trace, {Stage::Other, 0}, sparse);
+    EXPECT_EQ(trace.plan->at({Stage::Softmax, 0}).op, Op::Softmax);
+    EXPECT_EQ(trace.plan->at({Stage::Other, 0}).op, Op::Given);
+    EXPECT_EQ(trace.plan->at({Stage::Other, 0}).origin.text(), "topk, my.py:8");
+    EXPECT_EQ(trace.plan->at({.stage = Stage::Other, .layer = 0, .nth = 1}).op, Op::Scale);
+    EXPECT_EQ(tensor_name({Stage::Softmax, 0}), "layers.0.attention.softmax");
+    expect_arithmetic(trace);
+}
+
+/// Arrays of which nothing is known but their names, and those of a recording that belong to no attention.
+TEST_F(RecordedTraceTest, EverythingElseIsDrawnAsMatrices) {
+    ArrayFile file;
+    std::vector<float> numbers(48);
+    std::iota(numbers.begin(), numbers.end(), 0.0F);
+    const auto add = [&](const char* name, std::vector<std::int64_t> shape) {
+        std::size_t count = 1;
+        for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
+        file.arrays.push_back(
+            make_array<float>(name, std::move(shape), {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count)}));
+    };
+    add("line", {5});
+    add("x", {3, 4});
+    add("y.map", {3, 4});
+    add("stack", {2, 3, 4});
+    add("four", {2, 2, 3, 4});
+    add("five", {2, 1, 2, 3, 4});
+    add("parameters/w", {3, 4});
+    add("single", {});
+    add("none", {0, 3});
+    file.arrays.push_back(make_array<std::int64_t>("ids", {3, 4}, std::vector<std::int64_t>(12, 7)));
+    const std::filesystem::path single = path("arrays.safetensors");
+    write_safetensors(single, file);
+    const Recording recording = read_recording(single);
+    const RecordedStep step(recording.steps.front());
+    const std::vector<AttentionGroup> groups = groups_of(recording.graphs.at(0), step);
+    std::map<std::string, std::vector<std::string>> by_size;
+    for (const AttentionGroup& group : groups)
+        by_size[std::to_string(group.sequences) + "," + std::to_string(group.heads) + "," + std::to_string(group.queries) + "," +
+                std::to_string(group.keys)] = group.matrices;
+    EXPECT_THAT(by_size["1,1,1,5"], ElementsAre("line"));
+    EXPECT_THAT(by_size["1,1,3,4"], testing::UnorderedElementsAre("x", "y.map", "ids"));
+    EXPECT_THAT(by_size["1,2,3,4"], ElementsAre("stack"));
+    EXPECT_THAT(by_size["2,2,3,4"], testing::UnorderedElementsAre("four", "five"));
+    EXPECT_EQ(by_size.size(), 4U);
+    for (const AttentionGroup& group : groups) {
+        const Trace<float> trace = trace_of({recording, recording.graphs.at(0), group, step, {}}, 100);
+        ASSERT_EQ(trace.stages.size(), group.matrices.size());
+        for (std::size_t i = 0; i < group.matrices.size(); ++i) {
+            const StageId id = place_of_matrix(group, i);
+            EXPECT_EQ(trace.plan->name_of(id), group.matrices[i]);
+            EXPECT_EQ(trace.plan->at(id).op, Op::Given);
+            EXPECT_EQ(trace.find(id)->value.shape(), trace.shape_of(id));
+            const float last = trace.find(id)->value.data()[trace.find(id)->value.size() - 1];
+            EXPECT_EQ(last, group.matrices[i] == "ids" ? 7 : static_cast<float>(trace.find(id)->value.size() - 1)) << group.matrices[i];
+        }
+    }
 }
 
 TEST_F(RecordedTraceTest, RefusesWhatTheMemoryDoesNotHold) {

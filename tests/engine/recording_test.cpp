@@ -108,7 +108,7 @@ protected:
         const Recording recording = read_recording(path(""));
         const StepFile& file = step_file(recording, {});
         const RecordedGraph& graph = recording.graphs.at(0);
-        return check_stages(graph, graph.attentions.at(0), RecordedStep(file.path), parameters_as_of(recording, file));
+        return check_stages(graph, graph.attentions.at(0), RecordedStep(file), parameters_as_of(recording, file));
     }
 
     test::TemporaryFolder folder_;
@@ -228,7 +228,7 @@ TEST_F(RecordingTest, FalseAxesAreSaidAndDoNoHarm) {
         describe(text);
         const Recording recording = read_recording(path(""));
         const RecordedGraph& graph = recording.graphs.at(0);
-        const RecordedStep step(step_file(recording, {}).path);
+        const RecordedStep step(step_file(recording, {}));
         const auto all = check_stages(graph, graph.attentions.at(0), step, parameters_as_of(recording, step_file(recording, {})));
         for (const StageCheck& check : all) EXPECT_EQ(check.outcome == Outcome::Unknown, !check.reason.empty()) << check.stage;
         findings_in(graph, graph.attentions.at(0), step, all);
@@ -324,7 +324,7 @@ TEST_F(RecordingTest, AChangedScaleIsNamed) {
         describe(text);
         const Recording recording = read_recording(path(""));
         const RecordedGraph& graph = recording.graphs.at(0);
-        const auto found = findings_in(graph, graph.attentions.at(0), RecordedStep(step_file(recording, {}).path), {});
+        const auto found = findings_in(graph, graph.attentions.at(0), RecordedStep(step_file(recording, {})), {});
         return found.empty() ? "" : found[0].bug;
     };
     EXPECT_EQ(finding_at_scale(1), "no_scale");

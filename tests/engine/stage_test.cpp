@@ -27,6 +27,17 @@ TEST(Stage, EveryTensorNameIsItsOwnAndReadsBack) {
     EXPECT_EQ(tensor_name({.stage = Stage::Masked, .layer = 0, .nth = 1}), "layers.0.attention.masked.1");
 }
 
+/// Roles that no model of ours has.
+TEST(Stage, ThoseOfRecordingsHaveNamesToo) {
+    EXPECT_EQ(tensor_name({Stage::Softmax, 2}), "layers.2.attention.softmax");
+    EXPECT_EQ(tensor_name({Stage::Other, 0, Stack::Decoder, kCrossAttention, 4}), "decoder.layers.0.cross_attention.other.4");
+    for (const StageId& id : {StageId{Stage::Softmax, 2}, StageId{Stage::Softmax, 0, Stack::Decoder, kCrossAttention, 1},
+                              StageId{Stage::Other, 1}, StageId{Stage::Other, 0, Stack::Decoder, kCrossAttention, 4}})
+        EXPECT_EQ(stage_from_tensor_name(tensor_name(id)), id) << tensor_name(id);
+    EXPECT_TRUE(is_probability(Stage::Softmax));
+    for (const StageId& id : every_stage()) EXPECT_TRUE(id.stage != Stage::Softmax && id.stage != Stage::Other);
+}
+
 TEST(Stage, RefusesOtherSpellings) {
     for (const char* name :
          {"", "weights", "layers.0.weights", "layers.x.norm_1", "layers..norm_1", "layers.0.", "attention.weights",

@@ -344,6 +344,19 @@ TEST(InputQueue, AClickHasTheModifiersAndThePlaceThatItHad) {
     EXPECT_EQ(queue.take(false, 0).mouse.at, std::nullopt) << "the mouse is where it is";
 }
 
+TEST(InputQueue, AClickThatJumpsIsSeenWhereItIsBeforeItPresses) {
+    InputQueue queue;
+    queue.add_button(0, true, 0, {7, 8}, 0, 0);
+    queue.add_button(0, false, 0, {7, 8}, 0, 0);
+    const MousePosition before{1, 1}, there{7, 8};
+    const Mouse first = queue.take(false, 0, before).mouse;
+    EXPECT_FALSE(first.down[0]);
+    EXPECT_EQ(first.at, there);
+    EXPECT_TRUE(queue.take(false, 0, there).mouse.down[0]);
+    EXPECT_FALSE(queue.take(false, 0, there).mouse.down[0]);
+    EXPECT_TRUE(queue.empty());
+}
+
 TEST(InputQueue, DropsWhatHasWaitedForMoreThanASecondButNoRelease) {
     InputQueue queue;
     press_letters(queue, std::string(50, 'c'), 10);

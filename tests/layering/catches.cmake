@@ -31,6 +31,12 @@ expect(reported app/panels/views/stepper.cpp "#include \"engine/model/transforme
 expect(reported app/panels/views/stepping.cpp "#include \"app/session/session.hpp\"")
 expect(reported app/panels/views/stepper.cpp "  #  include <glad/gl.h>")
 expect(reported app/panels/views/stepper.cpp "#include <GLFW/glfw3.h>")
+# Only some places know that there are browsers.
+expect(reported app/session/threads/worker.cpp "#ifdef __EMSCRIPTEN__")
+expect(reported app/panels/views/stepper.cpp "#if defined(__EMSCRIPTEN__)")
+expect(reported engine/io/atomic_file.cpp "#include <emscripten.h>")
+expect(accepted app/web/main.cpp "#include <emscripten.h>")
+expect(accepted app/render/gl_dialect.hpp "#ifdef __EMSCRIPTEN__")
 expect(reported app/cli/trace.cpp "#include <CLI/CLI.hpp>")
 expect(accepted app/cli/arguments.cpp "#include <CLI/CLI.hpp>")
 expect(reported app/panels/views/stepper.cpp "#include \"../widgets/theme.hpp\"")

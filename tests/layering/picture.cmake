@@ -4,7 +4,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/rules.cmake)
 
 # The parts of the house from top to bottom: name, what it is, and its folders.
 set(PARTS
-  "program"   "the window and the commands"  "^app/(main|cli|application|dev)$"
+  "program"   "the window and the commands"  "^app/(main|cli|application|dev|web)$"
   "panels"    "what is seen and pressed"     "^app/panels/"
   "drawing"   "widgets, OpenGL, the system"  "^app/(widgets|render|platform)$"
   "session"   "what is shown, and threads"   "^app/session"

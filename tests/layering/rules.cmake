@@ -57,14 +57,18 @@ set(LIBRARIES
   "omp\\.h"                    "engine/"
   "Eigen/"                     "engine/"
   "glad/|GL/|GLES"             "app/render/|app/platform/"
-  "GLFW/"                      "app/platform/"
+  "GLFW/"                      "app/(platform|web)/"
   "fontconfig/"                "app/platform/"
   "dbus/"                      "app/platform/"
-  "imgui|backends/imgui"       "app/(render|widgets|panels|platform|cli)/|app/[a-z_]+\\.[ch]pp$"
+  "imgui|backends/imgui"       "app/(render|widgets|panels|platform|cli|web)/|app/[a-z_]+\\.[ch]pp$"
   "CLI/"                       "app/cli/arguments\\.cpp$"
   "png\\.h"                    "app/(render|platform|cli)/"
   "zip\\.h"                    "engine/io/"
   "oniguruma\\.h|utf8proc\\.h" "engine/tokenizer/")
+
+# What is different in a browser stands in these places; everything else is the same program, and asks for abilities, not for systems.
+set(BROWSER_PLACES "app/(web|platform)/|app/render/gl_dialect\\.hpp$")
+set(BROWSER "__EMSCRIPTEN__|__wasm|emscripten")
 
 # All files are written in one place, which never leaves half a file and never follows a planted link.
 set(WRITER "engine/io/(atomic_file|folder)\\.cpp")
@@ -107,6 +111,18 @@ function(check_writing ROOT FILE RESULT)
         continue()
       endif()
       list(APPEND FOUND "${FILE} writes files by itself (${LINE}): only ${WRITER} may")
+    endforeach()
+  endif()
+  set(${RESULT} "${FOUND}" PARENT_SCOPE)
+endfunction()
+
+function(check_browser ROOT FILE RESULT)
+  set(FOUND "")
+  if(NOT FILE MATCHES "^${BROWSER_PLACES}")
+    file(STRINGS ${ROOT}/${FILE} LINES REGEX "^[ \t]*#.*(${BROWSER})")
+    foreach(LINE IN LISTS LINES)
+      string(STRIP "${LINE}" LINE)
+      list(APPEND FOUND "${FILE} asks for the browser (${LINE}): only ${BROWSER_PLACES} may")
     endforeach()
   endif()
   set(${RESULT} "${FOUND}" PARENT_SCOPE)
@@ -270,6 +286,8 @@ function(check_layers ROOT RESULT)
     check_calls(${ROOT} ${FILE} FOUND)
     list(APPEND ALL ${FOUND})
     check_writing(${ROOT} ${FILE} FOUND)
+    list(APPEND ALL ${FOUND})
+    check_browser(${ROOT} ${FILE} FOUND)
     list(APPEND ALL ${FOUND})
     check_floors(${ROOT} ${FILE} FOUND)
     list(APPEND ALL ${FOUND})

@@ -46,6 +46,29 @@ TEST_F(DesktopDialogTest, IsAskedFirstOnlyWhereItIsWantedAndThere) {
         }
 }
 
+TEST_F(DesktopDialogTest, IsTheOnlyOneWhereFilesAreNotListed) {
+    abilities.lists_files = false;
+    desktop().preferred = false;
+    const auto asks = [&](void (*begin)(PanelContext&), What what, const std::string& name) {
+        with_context(begin);
+        frames(2, ui_frame);
+        ASSERT_TRUE(desktop().question);
+        EXPECT_EQ(desktop().question->what, what);
+        EXPECT_EQ(desktop().question->name, name);
+        answer({DesktopAnswer::Outcome::Cancelled, "", ""});
+        EXPECT_EQ(view.files.task, FileTask::None) << "there is no other one";
+    };
+    asks(begin_open, What::OpenFile, "");
+    asks(begin_open_model, What::OpenFile, "");
+    asks(begin_tokenizer, What::OpenFile, "");
+    asks([](PanelContext& context) { begin_save(context, false); }, What::SaveFile, "causal-attention.attnscope.json");
+    abilities.writes_folders = false;
+    with_context([](PanelContext& context) { begin_save_run(context, 1); });
+    EXPECT_FALSE(desktop().question);
+    ASSERT_EQ(all<command::TellFile>().size(), 1U);
+    EXPECT_EQ(all<command::TellFile>()[0].notice, kNoFolders);
+}
+
 TEST_F(DesktopDialogTest, OpensWhatWasChosen) {
     view.files.filter = FileFilter::Documents;
     control('O');

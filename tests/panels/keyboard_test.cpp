@@ -199,28 +199,44 @@ TEST_F(KeyboardTest, KeysOfTheWindowWorkWhileTyping) {
     EXPECT_EQ(view.files.task, FileTask::Open);
 }
 
-/// Nor on anything that is beside it in a menu or a narrow pane; and none opens by itself at the start.
-TEST_F(KeyboardTest, NoTooltipLiesOnItsControl) {
-    open_example("stories");
+/// Nor on anything beside it that can be clicked; and none opens by itself at the start.
+TEST_F(KeyboardTest, NoTooltipLiesOnAControl) {
+    constexpr int kUntilTooltip = 28;  // of a sixtieth of a second
+
     const auto shown = [] {
         const ImGuiWindow* window = ImGui::FindWindowByName("##Tooltip_00");
         return window != nullptr && window->Active && !window->Hidden ? window : nullptr;
     };
-    frames(2, ui_frame);
-    std::size_t seen = 0;
-    for (const FocusStop& stop : std::vector<FocusStop>(view.focus.stops())) {
-        if (stop.bottom > ImGui::GetIO().DisplaySize.y || stop.right > ImGui::GetIO().DisplaySize.x) continue;
-        move_mouse((stop.left + stop.right) / 2, (stop.top + stop.bottom) / 2);
-        frames(40, ui_frame);
-        const ImGuiWindow* const tooltip = shown();
-        if (tooltip == nullptr) continue;
-        ++seen;
-        EXPECT_FALSE(tooltip->Rect().Overlaps({{stop.left, stop.top}, {stop.right, stop.bottom}})) << stop.label << " in " << stop.window;
-        const ImGuiWindow* const settings = find_window("##settings");
-        const bool narrow = stop.window.find("settings") != std::string::npos;
-        EXPECT_FALSE(narrow && tooltip->Rect().Overlaps(settings->Rect())) << stop.label;
+    open_example("stories");
+    for (const View each : {View::Step, View::KnockOut, View::Heads, View::Train}) {
+        view.view = each;
+        session->wait();
+        frames(3, ui_frame);
+        std::size_t seen = 0;
+        const auto stops = view.focus.stops();
+        for (std::size_t i = 0; i < stops.size(); ++i) {
+            const FocusStop& stop = stops[i];
+            if (stop.bottom > ImGui::GetIO().DisplaySize.y || stop.right > ImGui::GetIO().DisplaySize.x) continue;
+            if (i > 0 && i + 1 < stops.size() && stops[i - 1].label == stop.label && stops[i + 1].label == stop.label) continue;  // alike
+            move_mouse((stop.left + stop.right) / 2, (stop.top + stop.bottom) / 2);
+            frames(kUntilTooltip, ui_frame);
+            const ImGuiWindow* const tooltip = shown();
+            if (tooltip == nullptr || ImGui::GetCurrentContext()->HoveredId != stop.id) continue;  // it is scrolled out of sight
+            ++seen;
+            const ImRect own{{stop.left, stop.top}, {stop.right, stop.bottom}};
+            EXPECT_FALSE(tooltip->Rect().Overlaps(own)) << stop.label << " in " << stop.window;
+            for (const FocusStop& other : view.focus.stops()) {
+                const ImRect beside{{other.left, other.top}, {other.right, other.bottom}};
+                const bool of_pane = other.reachable && other.pane.x == stop.pane.x && other.pane.y == stop.pane.y;
+                const bool nowhere_else = stop.label == "##verified";  // at the edge of the header, with a text of many lines
+                if (!of_pane || beside.Overlaps(own) || nowhere_else) continue;
+                EXPECT_FALSE(tooltip->Rect().Overlaps(beside)) << stop.label << " in " << stop.window << " covers " << other.label;
+            }
+        }
+        EXPECT_GT(seen, 15U);
     }
-    EXPECT_GT(seen, 30U);
+    view.view = View::Step;
+    frames(2, ui_frame);
     view.focus = {};
     frames(60, ui_frame);
     EXPECT_EQ(shown(), nullptr) << "the mouse has not been moved since the start";
@@ -476,7 +492,7 @@ TEST_F(KeyboardTest, F6GoesFromPaneToPane) {
     open_example("multi-head");
     frames(3, ui_frame);
     std::vector<std::string> panes;
-    for (int i = 0; i < 12; ++i) {
+    for (int i = 0; i < 6; ++i) {
         press(Key::F6, ui_frame);
         frames(2, ui_frame);
         for (const FocusStop& stop : view.focus.stops())
@@ -485,10 +501,9 @@ TEST_F(KeyboardTest, F6GoesFromPaneToPane) {
                 panes.push_back(name.substr(0, name.find_first_of("_/", 2)));
             }
     }
-    ASSERT_EQ(panes.size(), 12U);
-    EXPECT_EQ(std::set<std::string>(panes.begin(), panes.end()),
-              (std::set<std::string>{"##top", "##text", "##settings", "##centre", "##cell", "##strip"}));
-    EXPECT_EQ(panes[0], panes[6]) << "round again";
+    panes.resize(6);
+    EXPECT_EQ(panes, (std::vector<std::string>{"##text", "##settings", "##centre", "##cell", "##strip", "##text"}))
+        << "the header has keys and names of its own";
 }
 
 /// The help has a close button, and so has the picture that stands alone.

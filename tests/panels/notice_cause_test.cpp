@@ -145,7 +145,7 @@ TEST_F(NoticeCause, EveryFieldForAPathHasAButtonThatListsFiles) {
     view.view = View::Doctor;
     view.doctor.path = (folder_ / "other.npz").string();
     frames(3, ui_frame);
-    click_on("##centre", {"…##dump"});
+    click_on("##centre", {"Choose a file##dump"});
     EXPECT_EQ(view.files.task, FileTask::Dump);
     EXPECT_EQ(view.files.path.text, folder_.path().string() + "/") << "it begins where the typed path is";
     settle();

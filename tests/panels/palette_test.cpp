@@ -347,7 +347,8 @@ TEST_F(PaletteTest, FindsFirstWhatIsMeant) {
         {"Follow the newest step", {"follow", "newest"}},
         // Window, help.
         {"Colour scale", {"scale", "range", "colour scale"}},
-        {"Make a lesson step", {"make lesson", "teach", "record"}},
+        {"Make a lesson step", {"make lesson", "teach"}},
+        {"Record your own code", {"record", "own code", "notebook", "attnscope.py"}},
         {"Light or dark", {"theme", "dark", "light", "night"}},
         {"Colours of", {"colour", "color", "viridis", "contrast", "blind"}},
         {"Everything larger", {"font", "size", "bigger", "zoom"}},

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/look.hpp"
+#include "app/panels/views/shown_numbers.hpp"
 #include "app/session/document/look.hpp"
 #include "engine/io/safetensors.hpp"
 #include "tests/support/interface_fixture.hpp"
@@ -74,6 +77,54 @@ TEST_F(RecordingView, EveryViewDrawsItOrSaysWhyNot) {
     }
 }
 
+TEST_F(RecordingView, WhatTheCodeLoggedIsDrawnInsteadOfATrainingRun) {
+    view.view = View::Train;
+    frames(2, ui_frame);
+    EXPECT_FALSE(has_control("As your code logged it."));
+    std::ofstream(folder_ / "curves-run1-rank0.jsonl") << "{\"step\": 0, \"loss\": 3}\n{\"step\": 60, \"loss\": 2, \"lr\": 0.1}\n";
+    std::ofstream(folder_ / "texts-run1-rank0.jsonl") << "{\"step\": 60, \"texts\": [\"a sample\"]}\n";
+    for (int tries = 0; tries < 600 && (session->files().logged == nullptr || session->files().logged->texts.empty()); ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        session->update();
+    }
+    files.logged = session->files().logged;
+    frames(4, ui_frame);
+    const RecordedCourse& course = view.train.recorded;
+    EXPECT_THAT(course.names, testing::ElementsAre("loss", "lr"));
+    ASSERT_EQ(course.curves.size(), 2U);
+    EXPECT_EQ(course.curves[0].size(), 2U);
+    with_context([&](PanelContext& context) { EXPECT_EQ(disagreement_in_window(context), ""); });
+    EXPECT_EQ(session->message(), "");
+}
+
+/// Of matrices without meaning, too.
+TEST_F(RecordingView, MatricesAreDrawnUnderTheirNames) {
+    ArrayFile file;
+    for (const char* name : {"gram", "other one"}) file.arrays.push_back(make_array<float>(name, {2, 3, 5}, std::vector<float>(30, 0.5F)));
+    const std::filesystem::path path = folder_ / "arrays.safetensors";
+    write_safetensors(path, file);
+    session->apply({command::OpenFile{path}, ""});
+    session->wait_for_files();
+    session->wait();
+    look_afresh(view, *session->document().look);
+    for (const View shown : {View::Step, View::Heads, View::Grid, View::Lines, View::Totals, View::Doctor}) {
+        view.view = shown;
+        frames(2, ui_frame);
+        canvas.calls.clear();
+        frame(ui_frame);
+        const bool draws = shown == View::Step || shown == View::Heads || shown == View::Grid;
+        EXPECT_TRUE(!draws || !canvas.calls.empty()) << static_cast<int>(shown);
+        with_context([&](PanelContext& context) { EXPECT_EQ(disagreement_in_window(context), "") << static_cast<int>(shown); });
+    }
+    view.view = View::Step;
+    frames(2, ui_frame);
+    with_context([](PanelContext& context) { EXPECT_EQ(stage_numbers(context).title, "gram"); });
+    EXPECT_TRUE(has_control("other one"));
+    ASSERT_TRUE(press_control("other one"));
+    frames(2, ui_frame);
+    with_context([](PanelContext& context) { EXPECT_EQ(stage_numbers(context).title, "other one"); });
+}
+
 TEST_F(RecordingView, EveryStageIsWalkedThrough) {
     for (const PlanNode& node : trace().plan->nodes()) {
         view.stage = node.id;
@@ -81,6 +132,23 @@ TEST_F(RecordingView, EveryStageIsWalkedThrough) {
         EXPECT_GT(largest_map().max.x, 0) << tensor_name(node.id);
     }
     EXPECT_EQ(trace().plan->nodes().size(), 4U);
+}
+
+/// Numbers that follow from each other may be those of a mistake.
+TEST_F(RecordingView, TheBadgeIsGreenOnlyWhereTheCodeHasNoMistake) {
+    EXPECT_TRUE(view.drawn.verified);
+    std::string mistaken(kDescription);
+    mistaken.insert(mistaken.find(R"("source")"), R"("facts": [{"what": "heads_joined_without_transpose", "line": "my.py:9"}], )");
+    mistaken.replace(mistaken.find(R"("run": 1)"), 8, R"("run": 2)");
+    std::ofstream(folder_ / "recording.json") << mistaken;
+    for (const char* step : {"step00000000-rank0.safetensors", "step00000050-rank0.safetensors"})
+        std::filesystem::rename(folder_ / fmt::format("run1-{}", step), folder_ / fmt::format("run2-{}", step));
+    session->apply({command::OpenFile{folder_.path()}, ""});
+    session->wait_for_files();
+    session->wait();
+    frames(4, ui_frame);
+    EXPECT_EQ(session->message(), "");
+    EXPECT_FALSE(view.drawn.verified);
 }
 
 TEST_F(RecordingView, SettingsAreThoseOfTheRecording) {

@@ -293,12 +293,17 @@ TEST_F(TeacherTrial, T5Dropout) {
     command_by_name("dropout");
     frames(4, ui_frame);
     EXPECT_TRUE(view.focus.visible()) << "the field is framed";
-    enter();
-    type("0.3", ui_frame);
+    const View shown = view.view;
+    for (const char* typed : {"0", ".", "3"}) type(typed, ui_frame);
+    frames(3, ui_frame);
     enter();
     EXPECT_NEAR(session->document().forward.dropout.attention, 0.3, 1e-6);
+    EXPECT_EQ(view.view, shown) << "digits are no shortcuts";
+    EXPECT_TRUE(view.panes.strip);
     press(Key::Escape, ui_frame);
     press(Key::Escape, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.panes.left_open);
     const std::uint64_t seed = session->document().forward.dropout.seed;
     view.stage.stage = Stage::Dropped;
     frames(3, ui_frame);
@@ -378,7 +383,7 @@ TEST_F(EngineerTrial, E3CheckMyCode) {
     press_item("##top", {"##more", "tab"});
     press_item("##Popup", {"Check my code", "item"});
     ASSERT_EQ(view.view, View::Doctor);
-    press_item("##centre", {"…##dump"});
+    press_item("##centre", {"Choose a file##dump"});
     ASSERT_EQ(view.files.task, FileTask::Dump);
     type_path(dump);
     enter();

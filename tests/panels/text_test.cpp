@@ -261,6 +261,11 @@ TEST_F(Chips, EveryTokenIsSeenOrCounted) {
         }
 }
 
+TEST(Chip, OfAPadTokenHasNoId) {
+    EXPECT_EQ(id_text(Token{"<pad>", 3, true}), "");
+    EXPECT_EQ(id_text(Token{"Lily", 3, false}), "3");
+}
+
 TEST_F(Chips, OfNewWordsHaveTheirPlaceWhereTheIdStands) {
     frames(2, contents);
     const float usual = result.width;

@@ -134,6 +134,29 @@ TEST(TrainCurves, AHeadFormsWhereItStaysAboveAHalf) {
     EXPECT_NEAR(forms_at(induction.curve(HeadPattern::Strongest)), 520, 26);
 }
 
+/// What a branch begins with has formed before it, where no curve of its own shows that.
+TEST(TrainCurves, InABranchTheStrongestHeadCounts) {
+    TrainingReport report;
+    report.runs.resize(1);
+    RunCurves& run = report.runs[0];
+    run.run = 2;
+    const auto point = [](std::int64_t step, double risen) {
+        HeadPoint heads{step, std::vector<HeadScore>(3)};
+        for (std::size_t head = 0; head < 3; ++head) heads.scores[head].head = static_cast<std::int64_t>(head);
+        heads.scores[0].previous_token = risen;
+        heads.scores[2].previous_token = 0.9;
+        return heads;
+    };
+    run.heads = {point(400, 0.1), point(401, 0.2)};
+    TrainCurves curves;
+    curves.update(report, 0);
+    EXPECT_EQ(curves.runs()[0].forming, 0U);
+    run.origin = RunOrigin{1, 400};
+    curves = {};
+    curves.update(report, 0);
+    EXPECT_EQ(curves.runs()[0].forming, 2U);
+}
+
 TEST(Labels, HeadsAreNamedByTheirAttention) {
     EXPECT_EQ(attention_name({Stage::Weights, 2}, 3), "L2 H3");
     EXPECT_EQ(attention_name({Stage::Context, 0, Stack::Encoder}, 1), "encoder L0 H1");

@@ -498,6 +498,17 @@ class WatchTest(reading.FolderTest):
             if run is not None:
                 run.step(loss=loss, rate=0.1, note="x" if step == 1 else float("nan"))
 
+    def test_texts_are_there_while_it_runs(self):
+        """However often numbers are logged."""
+        run = attnscope.watch(None, self.path(), every=50)
+        run.step(loss=2)
+        run.text("a sample")
+        time.sleep(0.25)
+        run.step(loss=1)
+        with open(os.path.join(self.path(), "texts-run1-rank0.jsonl"), encoding="utf-8") as file:
+            self.assertIn("a sample", file.read())
+        run.close()
+
     def test_steps_curves_and_texts(self):
         model = Model()
         run = attnscope.watch(model, self.path(), every=4, tokens=["a", "b", "c", "d", "e"])
@@ -618,6 +629,25 @@ class FactsTest(reading.FolderTest):
         self.assertEqual([fact["name"] for fact in own if fact["what"] == "no_residual"], ["blocks.0"])
         self.assertEqual({fact["name"] for fact in own if fact["what"] == "unused_parameter"},
                          {f"blocks.0.norm_{letter}.{kind}" for letter in "ab" for kind in ("weight", "bias")})
+
+    def test_a_layer_that_is_called_again_with_the_same_input(self):
+        """It takes views of its input that are known from the first call."""
+        layer, x = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), torch.randn(2, 5, 16)
+        self.assertEqual(self.facts(lambda: (layer(x), layer(x)))[0], [])
+
+    def test_what_small_weights_become(self):
+        """The number that is put in their place is part of the operation."""
+        def sparse(zero):
+            q, k, v = (torch.randn(2, 4, 3) for _ in range(3))
+            weights = torch.softmax(q @ k.transpose(1, 2), -1)
+            weights = weights.masked_fill(weights < 0.2, 0) if zero else torch.where(weights < 0.2, torch.tensor(0.25), weights)
+            return (weights / weights.sum(-1, keepdim=True)) @ v
+        for zero, fill in ((True, 0), (False, 0.25)):
+            with self.subTest(fill=fill):
+                self.facts(lambda zero=zero: sparse(zero))
+                recording = reading.Recording(self.path())
+                stage = recording.stages(recording.attentions[-1])["softmax.1"]
+                self.assertEqual((stage["op"], stage["fill"], stage["true_means"]), ("mask", fill, "hidden"))
 
     def test_a_block_with_one_of_two_residuals(self):
         model = Model(1)

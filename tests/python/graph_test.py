@@ -332,8 +332,8 @@ class SaveTest(reading.FolderTest):
     def test_anything_that_is_an_array(self):
         found = self.saved(q=[[1.0, 2.0], [3.0, 4.0]], whatever=np.arange(3), flags=[True, False], half=np.ones(2, np.float16), number=7)
         self.assertEqual({name: (array.dtype.name, array.shape) for name, array in found.items()}, {
-            "attention/q": ("float64", (1, 1, 2, 2)), "attention/whatever": ("int64", (3,)), "attention/flags": ("bool", (2,)),
-            "attention/half": ("float16", (2,)), "attention/number": ("int64", (1,) if found["attention/number"].shape else ())})
+            "attention/q": ("float64", (1, 1, 2, 2)), "whatever": ("int64", (3,)), "flags": ("bool", (2,)), "half": ("float16", (2,)),
+            "number": ("int64", (1,) if found["number"].shape else ())})
         with self.assertRaises(TypeError):
             attnscope.save(self.path(), q=["word"])
 

@@ -139,6 +139,7 @@ const std::vector<Asking>& all_facets() {
         asking("other_tokens", shown(), facet::OtherTokens{.text = {}, .file = "nowhere"}),
         asking("near_tokens", shown(), facet::NearTokens{}),
         asking("found_tokens", shown(), facet::FoundTokens{"a"}),
+        asking("task_example", kNone, facet::TaskExample{}),
         asking("weights_beside", kNone, facet::WeightsBeside{.model = nullptr, .other = "nowhere"}),
         asking("weight_errors", kNone, facet::WeightErrors{.model = nullptr, .other = nullptr, .parameter = "embedding.token"}),
         asking("weight_numbers", kNone, facet::WeightNumbers{.model = nullptr, .other = nullptr, .parameter = "embedding.token"}),

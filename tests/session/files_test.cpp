@@ -292,7 +292,7 @@ TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {
         {put("torn.safetensors", std::string("\xFF\0\0\0\0\0\0\0{", 9)), "torn.safetensors"},
         {put("noise.safetensors", std::string("\2\0\0\0\0\0\0\0[]", 10)), "noise.safetensors"},
         {put("archive.zip", "PK\x03\x04zzzz"), ".npz"},
-        {put("array.npy", "\x93NUMPY......"), ".npz"},
+        {put("array.npy", "\x93NUMPY......"), "format version"},
         {folder.path(), "model.safetensors"},
         {foreign_folder(), "neither a checkpoint of attnscope nor a GPT-2"},
         {empty_folder(), "holds neither a training run (model.safetensors) nor a published model"},

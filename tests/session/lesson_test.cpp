@@ -40,7 +40,7 @@ TEST(Lessons, AreAllThereInTheOrderOfTheMenu) {
     for (const auto& lesson : lessons()) names.push_back(lesson->name);
     EXPECT_EQ(names, (std::vector<std::string>{"tour", "tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads",
                                                "the-block", "dropout", "find-the-name", "follow-the-name", "watch-a-head-form",
-                                               "how-translation-aligns"}));
+                                               "how-translation-aligns", "your-own-attention"}));
     for (const auto& lesson : lessons()) {
         EXPECT_NE(find_embedded(embedded_assets(), "lessons/" + lesson->name + ".json"), nullptr) << lesson->name;
         EXPECT_GT(lesson->summary.size(), 30U) << lesson->name;

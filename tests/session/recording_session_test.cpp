@@ -14,6 +14,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/document/recording_document.hpp"
 #include "app/session/document/weights_origin.hpp"
+#include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "app/session/values/explanation.hpp"
 #include "app/session/values/gradients.hpp"
@@ -22,6 +23,8 @@
 #include "app/session/values/readings.hpp"
 #include "app/session/values/recording_report.hpp"
 #include "app/session/values/verification.hpp"
+#include "engine/io/npy.hpp"
+#include "engine/io/npz.hpp"
 #include "engine/io/safetensors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -126,6 +129,21 @@ TEST_F(RecordingSession, DoesNotRun) {
     }
 }
 
+TEST_F(RecordingSession, OneThatTheProgramCarriesNeedsNoFolder) {
+    const Document document = document_of_recording(OpenedRecording::shipped("my-attention"), 0);
+    EXPECT_FALSE(document.recorded->recording->has_grown());
+    const std::string json = document_to_json(document, place_.path());
+    EXPECT_EQ(json.find("\"path\""), std::string::npos) << json;
+    EXPECT_EQ(document_from_json(json, "saved").recorded, document.recorded);
+    Session session(document, [] {});
+    EXPECT_EQ(session.wait()->problem, "");
+    const auto report = session.get(facet::RecordingReport{});
+    ASSERT_EQ(report->attentions.at(0).findings.size(), 1U);
+    EXPECT_EQ(report->attentions[0].findings[0].bug, "no_scale");
+    EXPECT_THROW(OpenedRecording::shipped("nobody"), Error);
+    EXPECT_THROW(OpenedRecording::shipped("../models"), Error);
+}
+
 TEST_F(RecordingSession, GoesFromStepToStepAndBack) {
     write_step(50, 0.75F);
     const auto session = opened();
@@ -155,6 +173,78 @@ TEST_F(RecordingSession, IsFollowedWhereTheNewestStepIsShown) {
     session->wait();
     EXPECT_EQ(session->document().recorded->step, 0) << "an earlier step is looked at";
     EXPECT_EQ(first_weight(*session), 0.25F);
+}
+
+TEST_F(RecordingSession, SaysWhatItNamesButDoesNotHold) {
+    std::string more(kDescription);
+    more.insert(more.find(R"(  {"name": "weights")"),
+                R"({"name": "scaled", "op": "given", "called": "rescale", "inputs": ["scores"], "axes": "BHTS", "have": "no",
+   "reason": "not asked for"},
+  {"name": "masked", "op": "mask", "inputs": ["scaled"], "axes": "BHTS", "have": "follows"},)");
+    std::ofstream(folder() / "recording.json") << more;
+    const auto session = opened();
+    EXPECT_EQ(session->snapshot()->trace->find({Stage::Scaled, 0}), nullptr);
+    const auto report = session->get(facet::RecordingReport{});
+    const auto& missing = report->attentions.at(0).missing;
+    ASSERT_EQ(missing.size(), 2U);
+    EXPECT_EQ(missing[0].id, (StageId{Stage::Scaled, 0}));
+    EXPECT_EQ(missing[0].name, "scaled");
+    EXPECT_EQ(missing[0].why, "not asked for");
+    EXPECT_THAT(missing[1].why, HasSubstr("cannot be computed"));
+}
+
+/// What the code logs appears while it runs, in whole lines only.
+TEST_F(RecordingSession, ShowsWhatIsLoggedAsItComes) {
+    const auto session = opened();
+    EXPECT_EQ(session->files().logged, nullptr);
+    const auto append = [&](const char* file, std::string_view text) { std::ofstream(folder() / file, std::ios::app) << text; };
+    append("curves-run1-rank0.jsonl", "{\"step\": 0, \"time\": 1.5, \"loss\": 2.5}\n{\"step\": 1, \"time\": 1.6, \"loss\": 2");
+    ASSERT_TRUE(comes_true(*session, [&] { return session->files().logged != nullptr; }));
+    ASSERT_EQ(session->files().logged->curves.size(), 1U);
+    EXPECT_EQ(session->files().logged->curves[0].name, "loss");
+    EXPECT_THAT(session->files().logged->curves[0].steps, testing::ElementsAre(0));
+    append("curves-run1-rank0.jsonl", ".25, \"lr\": null}\nnonsense\n{\"step\": 2, \"loss\": \"inf\", \"name\": \"x\"}\n");
+    append("texts-run1-rank0.jsonl", "{\"step\": 2, \"texts\": [\"once upon\"], \"prompt\": \"once\"}\n");
+    ASSERT_TRUE(
+        comes_true(*session, [&] { return !session->files().logged->texts.empty() && session->files().logged->curves.size() == 2; }));
+    const recording::Logged& logged = *session->files().logged;
+    EXPECT_THAT(logged.curves[0].steps, testing::ElementsAre(0, 1, 2));
+    EXPECT_EQ(logged.curves[0].values[1], 2.25F);
+    EXPECT_TRUE(std::isinf(logged.curves[0].values[2]));
+    EXPECT_TRUE(std::isnan(logged.curves[1].values[0]));
+    EXPECT_THAT(logged.texts[0].texts, testing::ElementsAre("once upon", "prompt: once"));
+    const auto again = opened();
+    again->update();
+    ASSERT_NE(again->files().logged, nullptr) << "at once, not with the first look";
+    EXPECT_EQ(again->files().logged->curves[0].values, logged.curves[0].values);
+}
+
+/// Arrays without meaning, in any file that holds arrays; what the doctor knows stays his.
+TEST_F(RecordingSession, AnyArraysAreShownAsMatrices) {
+    ArrayFile file;
+    file.arrays.push_back(make_array<float>("gram", {3, 3}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+    file.arrays.push_back(make_array<float>("gram2", {3, 3}, std::vector<float>(9, 0.5F)));
+    file.arrays.push_back(make_array<float>("long", {2, 40}, std::vector<float>(80, 2)));
+    write_safetensors(place_ / "arrays.safetensors", file);
+    const std::vector<ArrayView> views{view_of(file.arrays[0]), view_of(file.arrays[1]), view_of(file.arrays[2])};
+    write_npz(place_ / "arrays.npz", views);
+    write_npy(place_ / "gram.npy", view_of(file.arrays.front()));
+    for (const char* name : {"arrays.safetensors", "arrays.npz", "gram.npy"}) {
+        Session session(open_preset("causal-attention"), [] {});
+        session.apply({command::OpenFile{place_ / name}, ""});
+        session.wait_for_files();
+        const auto snapshot = session.wait();
+        ASSERT_TRUE(session.document().recorded) << name << ": " << session.files().notice;
+        EXPECT_EQ(snapshot->problem, "") << name;
+        EXPECT_EQ(session.document().look->stage, (StageId{Stage::Other, 0}));
+        EXPECT_EQ(snapshot->trace->find({Stage::Other, 0})->value.data()[5], 6);
+        const auto report = session.get(facet::RecordingReport{});
+        EXPECT_EQ(report->attentions.size(), std::string(name) == "gram.npy" ? 1U : 2U);
+        EXPECT_TRUE(session.get(facet::Verification{})->ok);
+    }
+    file.arrays.push_back(make_array<float>("attn.weights", {1, 1, 2, 2}, std::vector<float>(4, 0.5F)));
+    write_safetensors(place_ / "dump.safetensors", file);
+    EXPECT_EQ(read_any_file(place_ / "dump.safetensors").kind, FileKind::Dump);
 }
 
 TEST_F(RecordingSession, IsSavedInADocument) {

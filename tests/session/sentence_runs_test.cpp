@@ -120,6 +120,33 @@ TEST(SentenceRuns, ExamplesMarkTheWordsOfTheAnswer) {
     }
 }
 
+/// Before a run: the sequence whose attention it will show, and the places that its data ask for.
+TEST(SentenceRuns, ATaskHasAnExampleBeforeItsFirstRun) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    for (const TaskInfo& info : tasks()) {
+        const RunSettings run = default_run(info.kind);
+        const auto answer = session.compute(nullptr, facet::TaskExample{run.task, run.seed});
+        ASSERT_TRUE(answer) << info.name << answer.problem;
+        const Dataset dataset(run.task, run.seed);
+        const Batch batch = dataset.probe_batch();
+        std::vector<std::string> asked;
+        for (const std::int32_t target : batch.targets)
+            if (target != kIgnoredTarget) asked.push_back(dataset.tokenizer().vocabulary()[static_cast<std::size_t>(target)]);
+        ASSERT_FALSE(asked.empty()) << info.name;
+        std::vector<std::string> marked;
+        for (std::size_t i = 0; i < answer->tokens.size(); ++i)
+            if (answer->right.at(i) == 0) marked.push_back(answer->tokens[i]);
+        EXPECT_EQ(marked, asked) << info.name;
+        EXPECT_EQ(std::count(answer->predicted.begin(), answer->predicted.end(), ""), std::ssize(answer->tokens)) << "nobody has answered";
+        EXPECT_EQ(answer->source.empty(), info.kind != TaskKind::Translate) << info.name;
+    }
+    TaskSettings impossible;
+    impossible.length = 0;
+    const auto broken = session.compute(nullptr, facet::TaskExample{impossible, 1});
+    EXPECT_FALSE(broken);
+    EXPECT_NE(broken.problem, "");
+}
+
 TEST(SentenceRuns, ExamplesShowWhatWasHiddenInItsPlace) {
     Session session(open_preset(kDefaultPreset), no_wake);
     train(session, small_sentences(TaskKind::FillIn));

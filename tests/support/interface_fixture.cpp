@@ -1,5 +1,6 @@
 #include "tests/support/interface_fixture.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/panels/frame/frame.hpp"
@@ -46,7 +47,8 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                           .up_to_date = shown.up_to_date,
                           .outdated = shown.outdated,
                           .would_be_lost = would_be_lost,
-                          .leftover = leftover},
+                          .leftover = leftover,
+                          .abilities = abilities},
                          *snapshot_,
                          shown.states};
     use(context);
@@ -63,6 +65,16 @@ Matrix InterfaceFixture::ask(const std::function<Matrix(const NumberDesk&, const
     Matrix answer;
     with_context([&](PanelContext& context) { answer = question(context.numbers(), context.shown()); });
     return answer;
+}
+
+bool InterfaceFixture::press_control(std::string_view words) {
+    const auto& stops = view.focus.stops();
+    const auto found = std::find_if(stops.begin(), stops.end(), [&](const FocusStop& stop) { return stop.words == words; });
+    if (found == stops.end()) return false;
+    const ImVec2 at{(found->left + found->right) / 2, (found->top + found->bottom) / 2};
+    click(at.x, at.y, ui_frame);
+    frames(3, ui_frame);
+    return true;
 }
 
 void InterfaceFixture::control(char letter, bool shift) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -44,6 +45,8 @@ protected:
     }
     /// Pins the shown state.
     void pin(bool b = false) { session->apply({command::Pin{b, session->states().shown}, ""}); }
+    /// Clicks on a control that was drawn in the last frame, by the words that it is found by; false if there is none.
+    bool press_control(std::string_view words);
     /// Presses Ctrl and a letter, then draws three frames.
     void control(char letter, bool shift = false);
     /// The commands of one kind so far.
@@ -75,6 +78,7 @@ protected:
     FilesState files;
     WouldBeLost would_be_lost;
     const AutosaveWords* leftover = nullptr;
+    Abilities abilities;
     ViewState view;
     NumberStore number_store;
     std::vector<Command> commands;  ///< of all frames

@@ -118,8 +118,8 @@ void change_layer(PanelContext& context, int direction) {
 
 void change_sequence(PanelContext& context, int direction) {
     if (step_sentence(context, direction)) return;
-    context.view.batch = std::clamp<std::int64_t>(context.view.batch + direction, 0, batch_size(context.structure()) - 1);
-    context.view.next_batch.reset();
+    show_text(context,
+              static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch + direction, 0, batch_size(context.structure()) - 1)));
 }
 
 void toggle_mask(PanelContext& context, bool MaskSettings::*mask) {
@@ -557,7 +557,7 @@ std::vector<Action> table() {
             {.name = "Open a recent file",
              .group = "File",
              .run = [](C& c) { begin_open(c); },
-             .available = [](const C& c) { return !c.files.recent.empty(); },
+             .available = [](const C& c) { return !c.files.recent.empty() && c.abilities.lists_files; },
              .needs = "Nothing has been opened or saved yet."},
             {.name = "Restore unsaved work",
              .group = "File",
@@ -732,6 +732,10 @@ std::vector<Action> table() {
              .group = "File",
              .run = begin_lesson_page,
              .detail = "One HTML page with its pictures, numbers and questions."},
+            {.name = "Record your own code",
+             .group = "File",
+             .run = begin_own_code,
+             .detail = "The lines that show attention in your PyTorch code here, as it runs."},
             {.name = "Make a lesson step",
              .group = "File",
              .run = begin_lesson_step,
@@ -771,7 +775,13 @@ std::vector<Action> table() {
              .run = [](C& c) { copy_snippet(c, true); },
              .available = ready,
              .detail = "A program that recomputes this stage from its operands."},
-            {.name = "Quit", .group = "File", .chords = {ctrl('Q')}, .sheet = "quit", .run = close_window},
+            {.name = "Quit",
+             .group = "File",
+             .chords = {ctrl('Q')},
+             .sheet = "quit",
+             .run = close_window,
+             .available = [](const C& c) { return c.abilities.closes; },
+             .needs = "It is closed from outside."},
             {.name = "Undo",
              .group = "Edit",
              .chords = {ctrl('Z')},
@@ -827,7 +837,7 @@ std::vector<Action> table() {
              .group = "Panes",
              .chords = {on(Key::F6)},
              .sheet = "to the next pane",
-             .run = [](C& c) { c.view.focus.move_to_next_pane(); }},
+             .run = [](C& c) { c.view.focus.move_to_next_pane("##top"); }},
             {.name = "The picture alone",
              .group = "Panes",
              .chords = {on(Key::F11)},

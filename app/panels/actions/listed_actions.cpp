@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/panels/files/files.hpp"
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
@@ -22,8 +23,8 @@
 namespace attn::app {
 namespace {
 
-std::string stage_words(const StageId& id) {
-    std::string words = stage_name(id);
+std::string stage_words(const Plan& plan, const StageId& id) {
+    std::string words = plan.name_of(id);
     if (id.stack == Stack::Encoder) words += " of the encoder";
     if (id.stack == Stack::Decoder) words += " of the decoder";
     if (id.layer >= 0) words += fmt::format(", layer {}", id.layer);
@@ -81,7 +82,7 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
     });
     for (const PlanNode& stage : nodes) {
         all.push_back(without_key(
-            "Go to " + stage_words(stage.id), "Stage",
+            "Go to " + stage_words(*structure.plan, stage.id), "Stage",
             [id = stage.id](PanelContext& c) {
                 c.view.stage = id;
                 c.view.view = View::Step;
@@ -118,6 +119,7 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
 }
 
 void add_recent_files(const PanelContext& context, std::vector<Action>& all) {
+    if (!context.abilities.lists_files) return;
     for (const std::string& recent : context.files.recent) {
         const std::filesystem::path path = recent;
         all.push_back(without_key(
@@ -127,6 +129,12 @@ void add_recent_files(const PanelContext& context, std::vector<Action>& all) {
             },
             {}, visible_text(path.parent_path().string())));
     }
+}
+
+void add_link(const PanelContext& context, std::vector<Action>& all) {
+    if (!context.abilities.copies_links) return;
+    all.push_back(without_key(
+        "Copy a link to what is shown", "File", [](PanelContext& c) { c.view.files.wants_link = true; }, {}, kLinkWords));
 }
 
 void add_lessons(std::vector<Action>& all) {
@@ -226,6 +234,7 @@ void add_listed_actions(const PanelContext& context, std::vector<Action>& all) {
     add_of_kind(ActionKind::Lesson, [&] { add_lessons(all); });
     add_of_kind(ActionKind::Example, [&] { add_examples(all); });
     add_recent_files(context, all);
+    add_link(context, all);
     add_tasks(all);
     add_of_kind(ActionKind::Place, [&] { add_places(context, all); });
     add_parts(all);

@@ -69,6 +69,7 @@ std::vector<const Action*> pressed_actions(const PanelContext& context) {
             if (!chord.pressed() || std::find(taken.begin(), taken.end(), chord) != taken.end()) continue;
             if ((ImGui::GetIO().WantTextInput || context.view.help) && !works_while_typing(chord)) continue;
             if (ImGui::GetIO().WantCaptureKeyboard && belongs_to_controls(chord)) continue;
+            if (context.view.focus.takes_numbers() && is_of_number(static_cast<unsigned char>(chord.typed))) continue;
             if (context.view.focus.visible() && (chord.key == Key::Space || chord.key == Key::Enter)) continue;
             taken.push_back(chord);
             if (action.can_run(context)) pressed.push_back(&action);

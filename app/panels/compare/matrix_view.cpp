@@ -125,11 +125,14 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
     return clicked;
 }
 
+/// Rows and columns of what has no role here may be anything.
+bool may_be_anything(const Matrix& matrix) { return matrix.origin && matrix.origin->stage.stage == Stage::Other; }
+
 /// Draws a title such as "query T" above the row labels.
 void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box& box) {
     const std::string_view words = axis_title(matrix.row_axis);
     if (words.empty()) return;
-    const std::string text = fmt::format("{} {}", words, axis_letter(matrix.row_axis));
+    const std::string text = may_be_anything(matrix) ? "row" : fmt::format("{} {}", words, axis_letter(matrix.row_axis));
     draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_small,
                  {box.min.x - context.px(120), box.min.y - context.px(kColumnLabels)}, {box.min.x - context.px(8), box.min.y}, {1, 0.5F},
                  context.theme.colors.axis(matrix.row_axis), text);
@@ -222,7 +225,8 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box
     if (options.col_labels) view.cols.label = axis_label(context, options.stage, matrix.col_axis, matrix.labelled_by);
     view.cols.axis = matrix.col_axis;
     view.cols.room = column_room(context, options);
-    if (options.role == MatrixRole::Result && options.axis_titles) view.cols.title = axis_title(matrix.col_axis);
+    if (options.role == MatrixRole::Result && options.axis_titles)
+        view.cols.title = may_be_anything(matrix) ? "column" : axis_title(matrix.col_axis);
     if (options.row_labels && options.axis_titles) draw_row_title(context, matrix, box);
     view.marks = marks_of(context, matrix);
     if (options.summed_over && options.role == MatrixRole::Left) view.marks.col = view.marks.hover_col = -1;

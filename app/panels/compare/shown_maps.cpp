@@ -152,7 +152,7 @@ std::string measure_words(const PanelContext& context, const StageId& id) {
 }
 
 std::string shown_title(PanelContext& context, const StageId& id) {
-    std::string name = stage_title(id, token_noun(context.snapshot));
+    std::string name = id.stage == Stage::Other ? context.structure().plan->name_of(id) : stage_title(id, token_noun(context.snapshot));
     const Comparison& compare = context.view.compare;
     if (!shown_problem(context, id).empty()) return name;
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");

@@ -53,11 +53,15 @@ void begin(PanelContext& context, FileTask task, std::string path) {
     context.commands.push_back({command::EndNotice{}, ""});
 }
 
+bool desktop_comes_first(const PanelContext& context) {
+    const DesktopDialog& desktop = context.view.files.desktop;
+    return desktop.there && (desktop.preferred || !context.abilities.lists_files);
+}
+
 /// The same, but in the desktop's dialog if the user prefers that.
 void begin_where_wanted(PanelContext& context, FileTask task, std::string path) {
     begin(context, task, std::move(path));
-    const DesktopDialog& desktop = context.view.files.desktop;
-    if (desktop.preferred && desktop.there)
+    if (desktop_comes_first(context))
         ask_desktop(context, chooses_file(task) ? DesktopQuestion::What::OpenFile : DesktopQuestion::What::SaveFile);
 }
 
@@ -85,41 +89,41 @@ void begin_lesson_page(PanelContext& context) {
 void begin_new(PanelContext& context) { open_example(context, find_preset(kFirstPreset), 0); }
 
 void begin_open(PanelContext& context) {
-    const DesktopDialog& desktop = context.view.files.desktop;
     // If nothing has been opened yet, show the available models.
     const bool nothing_yet = context.files.document.empty() && context.files.recent.empty();
-    if (nothing_yet && !(desktop.preferred && desktop.there)) return begin_open_model(context);
+    if (nothing_yet && !desktop_comes_first(context)) return begin_open_model(context);
     begin_where_wanted(context, FileTask::Open, usual_folder(context));
 }
 
-void begin_open_model(PanelContext& context) {
-    begin(context, FileTask::Open, "");
+namespace {
+
+void begin_with_models(PanelContext& context, FileTask task) {
+    if (!context.abilities.lists_files) return begin_where_wanted(context, task, "");
+    begin(context, task, "");
     show_models(context);
 }
+
+}  // namespace
+
+void begin_open_model(PanelContext& context) { begin_with_models(context, FileTask::Open); }
 
 void begin_beside(PanelContext& context) {
     // Other precisions of a GGUF model are usually in the same folder.
     const auto& model = context.document.model;
     const bool file = model != nullptr && model->path().extension() == ".gguf";
-    begin(context, FileTask::Beside, file ? model->path().parent_path().string() + "/" : "");
-    if (!file) show_models(context);
+    if (!file || !context.abilities.lists_files) return begin_with_models(context, FileTask::Beside);
+    begin(context, FileTask::Beside, model->path().parent_path().string() + "/");
 }
 
-void draw_browse_button(PanelContext& context, const char* id, FileTask task, const std::string& typed) {
-    if (!button(context.ui(), id, {.width = kBrowseButton, .notes = {.tooltip = "Choose the file from a list."}})) return;
+void draw_browse_button(PanelContext& context, const char* id, FileTask task, const std::string& typed, float width) {
+    if (!button(context.ui(), id, {.width = width, .notes = {.tooltip = "Choose the file from a list."}})) return;
     const std::string folder = folder_part(typed);
     begin_where_wanted(context, task, folder.empty() ? usual_folder(context) : folder);
 }
 
-void begin_choosing_model(PanelContext& context) {
-    begin(context, FileTask::Model, "");
-    show_models(context);
-}
+void begin_choosing_model(PanelContext& context) { begin_with_models(context, FileTask::Model); }
 
-void begin_tokenizer(PanelContext& context) {
-    begin(context, FileTask::Tokenizer, "");
-    show_models(context);
-}
+void begin_tokenizer(PanelContext& context) { begin_with_models(context, FileTask::Tokenizer); }
 
 void put_model_beside(ViewState& view, const std::string& path) {
     PrecisionView& beside = view.precision;
@@ -217,6 +221,7 @@ void begin_save(PanelContext& context, bool ask) {
 }
 
 void begin_save_run(PanelContext& context, std::uint64_t run, bool ask) {
+    if (!context.abilities.writes_folders) return context.commands.push_back({command::TellFile{kNoFolders, true}, ""});
     const std::filesystem::path own = folder_of_run(context, run);
     if (!own.empty() && !ask) return save_run(context, run, own);
     context.view.files.saved_run = run;
@@ -281,13 +286,15 @@ void draw_file_items(PanelContext& context) {
     if (menu_item(ui, "New", false, "The first example, not saved yet.")) begin_new(context);
     if (menu_item(ui, "Open…", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
-    if (menu_item(ui, "Open a model…", false, kListedModels)) begin_open_model(context);
+    if (menu_item(ui, "Open a model…", false, opened_models(context))) begin_open_model(context);
     DesktopDialog& desktop = context.view.files.desktop;
-    if (desktop.there && menu_item(ui, "Open a folder…", false, "Of a model or a training run, in the desktop's own dialog.")) {
+    if (desktop.there &&
+        menu_item(ui, "Open a folder…", false, fmt::format("Of a model or a training run, in the {}.", context.abilities.dialog))) {
         begin(context, FileTask::Open, usual_folder(context));
         ask_desktop(context, DesktopQuestion::What::OpenFolder);
     }
-    draw_recent_items(context);
+    if (menu_item(ui, "Record your own code…", false, "Attention in your PyTorch code, as it runs.")) begin_own_code(context);
+    if (context.abilities.lists_files) draw_recent_items(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as…", false, {}, "Ctrl + Shift + S")) begin_save(context, true);
     if (menu_item(ui, "Export…", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace; a lesson as a page.", "Ctrl + E"))
@@ -300,9 +307,11 @@ void draw_file_items(PanelContext& context) {
     if (menu_item(ui, "Copy the program as NumPy", false, "Recomputes this stage from its operands.", "Ctrl + Shift + C"))
         copy_snippet(context, false);
     if (menu_item(ui, "Copy the program as PyTorch", false, {})) copy_snippet(context, true);
-    if (desktop.there &&
+    if (context.abilities.copies_links && menu_item(ui, "Copy a link", false, kLinkWords)) context.view.files.wants_link = true;
+    if (desktop.there && context.abilities.lists_files &&
         menu_item(ui, "Prefer the desktop's dialog", desktop.preferred, "For opening and saving; a button leads to the other dialog."))
         desktop.preferred = !desktop.preferred;
+    if (!context.abilities.closes) return;
     separator(ui);
     if (menu_item(ui, "Quit", false, {}, "Ctrl + Q")) close_window(context);
 }

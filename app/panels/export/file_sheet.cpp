@@ -188,6 +188,9 @@ void export_numbers(PanelContext& context, const std::filesystem::path& path) {
     else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
 }
 
+/// Closes the sheet; a Python file was saved from the sheet about one's own code, which is shown again.
+void leave(FileView& view) { view.task = view.task == FileTask::SavePython ? FileTask::OwnCode : FileTask::None; }
+
 /// `replace`: the user knows that a file of this name is there.
 void confirm(PanelContext& context, bool replace) {
     FileView& view = context.view.files;
@@ -209,6 +212,9 @@ void confirm(PanelContext& context, bool replace) {
         else if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
         else export_numbers(context, path);
         break;
+    case FileTask::SavePython:
+        context.commands.push_back({command::ExportPython{path, view.python}, ""});
+        break;
     case FileTask::Open:
     case FileTask::Beside:
     case FileTask::Tokenizer:
@@ -216,10 +222,11 @@ void confirm(PanelContext& context, bool replace) {
     case FileTask::Dump:
     case FileTask::TrainingText:
     case FileTask::LessonStep:
+    case FileTask::OwnCode:
     case FileTask::None:
         break;
     }
-    view.task = FileTask::None;
+    leave(view);
 }
 
 /// Whether another file than the document's own is to be replaced.
@@ -284,6 +291,7 @@ std::string export_title(PanelContext& context) {
 std::string path_sheet_title(PanelContext& context) {
     const FileTask task = context.view.files.task;
     if (task == FileTask::Export) return export_title(context);
+    if (task == FileTask::SavePython) return "Save " + context.view.files.python;
     return task == FileTask::SaveRun ? "Save the training run as" : "Save as";
 }
 
@@ -296,7 +304,7 @@ void use_desktop_path(PanelContext& context, const std::filesystem::path& path) 
     if (view.task == FileTask::Export) {
         if (!path.has_extension()) set_extension(view.path, ending_of(view.format));
         view.format = format_of(view.path.text, view.format);
-    } else if (view.task == FileTask::Save || view.task == FileTask::SaveRun) {
+    } else if (!chooses_file(view.task)) {
         if (with_ending(path, view.task) == path) confirm(context, true);
         else view.path.text = with_ending(path, view.task).string();
     } else {
@@ -308,7 +316,7 @@ void draw_path_sheet(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
-    const bool save = view.task == FileTask::Save || view.task == FileTask::SaveRun;
+    const bool save = view.task != FileTask::Export;
     bool stays = begin_sheet(context, "##file_sheet", 640);
     draw_sheet_heading(context, path_sheet_title(context), DesktopQuestion::What::SaveFile);
     gap(ui, 6);
@@ -337,7 +345,7 @@ void draw_path_sheet(PanelContext& context) {
     draw_completions(context);  // last, because they come and go
     if (entered && can_confirm(context) && !is_in_no_folder(context)) confirm(context, warns_of_replacing(context));
     else if (entered) view.path.focus = true;  // Enter on a folder opens it; on a name, typing continues
-    if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
+    if (!stays || key_pressed(Key::Escape, false)) leave(view);
     end_sheet(context);
 }
 
@@ -383,6 +391,7 @@ void draw_file_sheet(PanelContext& context, const Box& picture) {
     else if (context.view.files.desktop.waiting) draw_desktop_sheet(context);
     else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
     else if (context.view.files.task == FileTask::LessonStep) draw_lesson_step_sheet(context);
+    else if (context.view.files.task == FileTask::OwnCode) draw_own_code_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
     draw_notices(context, picture);
 }

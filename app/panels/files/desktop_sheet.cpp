@@ -1,5 +1,7 @@
 #include "app/panels/files/desktop_sheet.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "app/panels/files/files.hpp"
@@ -73,7 +75,7 @@ void draw_sheet_heading(PanelContext& context, std::string_view title, DesktopQu
     const auto& [colors, fonts, scale] = context.theme;
     const DesktopDialog& desktop = context.view.files.desktop;
     text_line(ui, fonts.heading, colors.text, title);
-    if (desktop.there) {
+    if (desktop.there && context.abilities.lists_files) {
         constexpr const char* kLink = "Desktop's dialog";
         ImGui::SameLine(ImGui::GetWindowWidth() - ImGui::GetStyle().WindowPadding.x - text_width(fonts.label, kLink) - context.px(30));
         if (link(ui, kLink, "Opens the desktop's own file dialog. The File menu sets which dialog comes first."))
@@ -87,15 +89,17 @@ void draw_desktop_sheet(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
     begin_modal_sheet(context, "##desktop_sheet", 460);
-    text_line(ui, fonts.heading, colors.text, "In the desktop's dialog");
+    text_line(ui, fonts.heading, colors.text, fmt::format("In the {}", context.abilities.dialog));
     gap(ui, 4);
     paragraph(ui, fonts.body, colors.muted, "Choose a file there. The dialog may be behind this window.");
     gap(ui, 8);
-    if (button(ui, "Use attnscope's own", {.notes = {.tooltip = "Closes the desktop's dialog and returns to this one."}})) {
-        forget_desktop(view);
-        view.path.focus = true;
+    if (context.abilities.lists_files) {
+        if (button(ui, "Use attnscope's own", {.notes = {.tooltip = "Closes the desktop's dialog and returns to this one."}})) {
+            forget_desktop(view);
+            view.path.focus = true;
+        }
+        ImGui::SameLine(0, context.px(8));
     }
-    ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}}) || key_pressed(Key::Escape, false)) {
         forget_desktop(view);
         view.task = FileTask::None;
@@ -113,7 +117,7 @@ std::optional<std::filesystem::path> take_desktop_path(PanelContext& context) {
         return answer.path;
     case DesktopAnswer::Outcome::Cancelled:
         // If the desktop's dialog was opened from our sheet, return to it.
-        if (view.desktop.preferred) view.task = FileTask::None;
+        if (view.desktop.preferred || !context.abilities.lists_files) view.task = FileTask::None;
         view.path.focus = true;
         break;
     case DesktopAnswer::Outcome::Failed:

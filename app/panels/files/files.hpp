@@ -27,9 +27,12 @@ void begin_open_model(PanelContext& context);
 /// Open a sheet to choose the file whose weights are compared with the opened model's, or another tokenizer.
 void begin_beside(PanelContext& context);
 void begin_tokenizer(PanelContext& context);
+/// What a link to what is shown holds, for tooltips.
+inline constexpr const char* kLinkWords = "The document with its masks and edits, and where you look at it, to be opened in a browser.";
+
+inline constexpr float kBrowseButton = 34;  ///< width in logical pixels of one without words
 /// Draws a button beside a field for a path, which opens a sheet to choose the file; `typed`: what is in the field now.
-void draw_browse_button(PanelContext& context, const char* id, FileTask task, const std::string& typed);
-inline constexpr float kBrowseButton = 34;  ///< its width in logical pixels
+void draw_browse_button(PanelContext& context, const char* id, FileTask task, const std::string& typed, float width = kBrowseButton);
 /// Use a typed or chosen path.
 void examine_dump(PanelContext& context, const std::string& path);
 void load_training_text(PanelContext& context, const std::string& path);
@@ -52,6 +55,9 @@ void begin_lesson_page(PanelContext& context);
 /// Asks how what is shown is called as a step of a lesson, and makes it.
 void begin_lesson_step(PanelContext& context);
 void draw_lesson_step_sheet(PanelContext& context);
+/// Shows the lines that record one's own code, and what to do with them.
+void begin_own_code(PanelContext& context);
+void draw_own_code_sheet(PanelContext& context);
 /// The lesson for the page; null if there is none.
 std::shared_ptr<const Lesson> lesson_of_page(const PanelContext& context);
 /// Opens the sheet of a task. `name`: a path, or a name in the folder used last.

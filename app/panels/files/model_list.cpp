@@ -81,6 +81,10 @@ std::string bytes_words(std::uint64_t bytes) {
     return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
 }
 
+std::string_view opened_models(const PanelContext& context) {
+    return context.abilities.lists_files ? kListedModels : "A GGUF file; the folder of a model is opened by “Open a folder…”.";
+}
+
 void show_models(PanelContext& context) {
     FileView& view = context.view.files;
     view.shelf = true;

@@ -2,6 +2,7 @@
 /// The list of the user's models in the Open sheet.
 
 #include <string>
+#include <string_view>
 
 #include "app/panels/kit/panel_context.hpp"
 
@@ -10,6 +11,9 @@ namespace attn::app {
 /// What the list contains, for tooltips.
 inline constexpr const char* kListedModels =
     "Recently opened models, those in your models folder, and those downloaded for transformers, llama.cpp or Ollama.";
+
+/// The same for what opens a model: where files are not listed, its own words.
+std::string_view opened_models(const PanelContext& context);
 
 /// Switches the sheet to the list of models.
 void show_models(PanelContext& context);

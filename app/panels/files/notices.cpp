@@ -72,10 +72,11 @@ bool mouse_enters(const Box& box) {
     return inside(now.x, now.y) && !inside(now.x - moved.x, now.y - moved.y);
 }
 
-/// Where the eye's sentence stands, or would stand: under the title.
-ImVec2 notice_corner(const PanelContext& context, const Box& picture) {
+/// Where the view has a place for notices, or else under its title.
+Box notice_line(const PanelContext& context, const Box& picture) {
     constexpr float kInset = 24, kUnderTitle = 56;
-    return context.view.drawn.eye_line.value_or(ImVec2{picture.min.x + context.px(kInset), picture.min.y + context.px(kUnderTitle)});
+    const ImVec2 corner{picture.min.x + context.px(kInset), picture.min.y + context.px(kUnderTitle)};
+    return context.view.drawn.notice_line.value_or(Box{corner, {picture.max.x - context.px(kInset), corner.y}});
 }
 
 void draw_notice_words(const PanelContext& context, const Box& box, float room, const Said& said) {
@@ -106,9 +107,10 @@ void draw_notices(PanelContext& context, const Box& picture) {
     const std::optional<Said> said = said_now(context);
     if (!said || context.view.drawn.sheet) return;
     const auto& [colors, fonts, scale] = context.theme;
-    const ImVec2 corner = notice_corner(context, picture), min{corner.x, corner.y - context.px(kNoticePadding)};
+    const Box line = notice_line(context, picture);
+    const ImVec2 min{line.min.x, line.min.y - context.px(kNoticePadding)};
     const float beside = context.px(kNoticeText + kNoticeClose);
-    const float most = std::max(picture.max.x - min.x - context.px(24) - beside, context.px(120));
+    const float most = std::max(line.max.x - min.x - beside, context.px(120));
     const float width = std::min(text_width(fonts.label, said->words) + 1, most);
     const Box box{min, {min.x + width + beside, min.y + wrapped_height(fonts.label, width, said->words) + 2 * context.px(kNoticePadding)}};
     ImGui::SetNextWindowPos(box.min);

@@ -25,11 +25,14 @@
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/pane.hpp"
 #include "app/panels/kit/problem_sentence.hpp"
+#include "app/panels/kit/scrolled.hpp"
 #include "app/panels/kit/texts.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/lessons/quoted_cells.hpp"
 #include "app/panels/settings/mistakes.hpp"
+#include "app/panels/settings/recording_settings.hpp"
 #include "app/panels/settings/settings.hpp"
+#include "app/panels/train/recorded_course.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/views/dump_findings.hpp"
@@ -226,6 +229,13 @@ void draw_picture(PanelContext& context, const FrameLayout& layout) {
     if (fades && !layout.right_tab) fade_outdated(context, "##old_cell", layout.right);
 }
 
+/// Beside what recorded code logged: its steps and attentions.
+void draw_recorded_settings(PanelContext& context) {
+    section_heading(context.ui(), "Recording");
+    gap(context.ui(), 6);
+    draw_scrolled_column(context, "##recorded_scroll", ImGui::GetContentRegionAvail().y, draw_recording);
+}
+
 /// The Train view: the settings take the full height on the left; the view lays out the rest, which is
 /// returned.
 Box draw_training(PanelContext& context, FrameLayout layout) {
@@ -238,7 +248,7 @@ Box draw_training(PanelContext& context, FrameLayout layout) {
     layout.right = {};
     layout.strip_look = StripLook::None;
     splitters(context, layout);
-    draw_left(context, layout, {"##run", draw_train_settings, nullptr, kFixed});
+    draw_left(context, layout, {"##run", has_recorded_course(context) ? draw_recorded_settings : draw_train_settings, nullptr, kFixed});
     return rest;
 }
 

@@ -16,6 +16,7 @@
 #include "app/panels/kit/stations.hpp"
 #include "app/panels/maps/equation.hpp"
 #include "app/panels/views/stage_walk.hpp"
+#include "app/session/values/recording_report.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
@@ -201,7 +202,8 @@ ShownStage shown_stage(const Station& station, const StageId& at) {
 std::string station_tooltip(const PanelContext& context, const Station& station) {
     std::string text = station_heading(station, token_noun(context.snapshot));
     for (const StageId& id : station.stages)
-        text += fmt::format("\n{} ({}): {}", stage_title(id, token_noun(context.snapshot)), stage_symbol(id.stage), tensor_name(id));
+        if (id.stage != Stage::Other)
+            text += fmt::format("\n{} ({}): {}", stage_title(id, token_noun(context.snapshot)), stage_symbol(id.stage), tensor_name(id));
     if (station.stages.size() > 1) text += "\nA click on the chosen one goes to the next of them; Ctrl + ← → goes through all.";
     return text + "\n" + shape_words(context.structure().shape_of(station.opens));
 }
@@ -212,6 +214,47 @@ void draw_dots(const PanelContext& context, ImVec2 at, std::size_t count, std::o
     for (std::size_t i = 0; i < count; ++i)
         ImGui::GetWindowDrawList()->AddCircleFilled({at.x + context.px(2.5F + 8 * static_cast<float>(i)), at.y}, context.px(2),
                                                     shown == i ? colors.chosen : colors.line, 8);
+}
+
+/// Stations that recorded code has, but whose numbers are not to be had, where they belong in the row.
+void add_missing(PanelContext& context, std::vector<Station>& stations) {
+    if (!context.document.recorded) return;
+    const auto report = context.ask(facet::RecordingReport{});
+    const auto layer = static_cast<std::size_t>(std::max(context.view.stage.layer, 0));
+    if (!report || layer >= report->attentions.size()) return;
+    for (const RecordingReport::Missing& missing : report->attentions[layer].missing) {
+        const StationKind kind = station_kind(missing.id.stage);
+        const auto after = std::find_if(stations.begin(), stations.end(), [&](const Station& one) {
+            return one.kind >= kind && (one.kind != StationKind::GoesOn || station_kind(one.opens.stage) >= kind);
+        });
+        const bool is_shown = after != stations.end() && (after->kind == kind || station_kind(after->opens.stage) == kind);
+        if (is_shown && after->missing.empty()) continue;
+        if (is_shown) after->name += ", " + missing.name;
+        else stations.insert(after, Station{.kind = kind, .attention = missing.id.attention, .name = missing.name, .missing = missing.why});
+    }
+}
+
+/// A hatched place in the row.
+void draw_missing_station(PanelContext& context, const Station& station, std::size_t index, ImVec2 at, ImVec2 size, float thumbnail) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImGui::PushID(static_cast<int>(index));
+    const Item item = item_at(context.ui(), "##missing_station", at, size,
+                              {.tooltip = fmt::format("{}: {}", station.name, station.missing), .keyboard = false});
+    ImGui::PopID();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const bool pictures = thumbnail > 0;
+    const float left = at.x + context.px(pictures ? 8 : 4), room = size.x - context.px(pictures ? 12 : 6);
+    float y = at.y + context.px(pictures ? 8 : 5);
+    if (pictures) {
+        const ImVec2 end{left + std::min(context.px(thumbnail), room), y + context.px(thumbnail)};
+        draw_hatching(list, context.theme, {left, y}, end);
+        list.AddRect({left, y}, end, colors.line);
+        y += context.px(thumbnail + 5);
+    }
+    const std::string words = station.kind == StationKind::Other ? station.name : station_name(station, token_noun(context.snapshot));
+    draw_text(list, fonts.label, {left, y}, item.hovered ? colors.muted : colors.faint, elide(fonts.label, words, room));
+    y += context.px(pictures ? 17 : 16);
+    draw_text(list, fonts.mono_tiny, {left, y}, colors.faint, elide(fonts.mono_tiny, station.name, room));
 }
 
 /// `thumbnail`: height of its picture in logical pixels; 0: without. True if pressed.
@@ -233,7 +276,7 @@ bool draw_station(PanelContext& context, const Station& station, std::size_t ind
         draw_thumbnail(context, list, {left, y}, {left + room, y + context.px(thumbnail)}, id);
         y += context.px(thumbnail + 5);
     }
-    const std::string name = station_name(station, token_noun(context.snapshot)), code = stage_name(id);
+    const std::string name = station_name(station, token_noun(context.snapshot)), code = id.stage == Stage::Other ? "" : stage_name(id);
     const Color ink = shown.current ? colors.text : colors.muted;
     ImFont* const font = text_width(fonts.label, name) <= room ? fonts.label : fonts.caption;
     draw_text(list, font, {left, y}, ink, elide(font, name, room));
@@ -273,7 +316,9 @@ void draw_attentions(PanelContext& context, std::uint8_t shown, ImVec2 at) {
 void draw_stations(PanelContext& context, ImVec2 at, float width, float height, bool pictures) {
     const Plan& plan = *context.structure().plan;
     const StageId now = context.view.stage;
-    const std::vector<Station> all = stations_of(plan, now, false), shown = stations_of(plan, now, true);
+    const std::vector<Station> all = stations_of(plan, now, false);
+    std::vector<Station> shown = stations_of(plan, now, true);
+    add_missing(context, shown);
     const float item = std::floor(std::min(width / static_cast<float>(shown.size()), context.px(kWidestStation)));
     float top = at.y + context.px(pictures ? 6 : 3), thumbnail = pictures ? kThumbnail : 0;
     const float bottom = at.y + height - context.px(pictures ? 6 : 3);
@@ -283,8 +328,12 @@ void draw_stations(PanelContext& context, ImVec2 at, float width, float height, 
         thumbnail -= 22;
     }
     for (std::size_t i = 0; i < shown.size(); ++i) {
-        const ImVec2 corner{at.x + item * static_cast<float>(i), top};
-        if (!draw_station(context, shown[i], i, corner, {item - context.px(3), bottom - top}, thumbnail)) continue;
+        const ImVec2 corner{at.x + item * static_cast<float>(i), top}, size{item - context.px(3), bottom - top};
+        if (!shown[i].missing.empty()) {
+            draw_missing_station(context, shown[i], i, corner, size, thumbnail);
+            continue;
+        }
+        if (!draw_station(context, shown[i], i, corner, size, thumbnail)) continue;
         const ShownStage stage = shown_stage(shown[i], now);
         if (stage.current && shown[i].kind == StationKind::Words && context.view.view == View::Step) {
             go_round_text(context);

@@ -67,8 +67,7 @@ void draw_texts_menu(PanelContext& context, ImVec2 at) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
         const std::string text = texts[i].empty() ? "(empty)" : elide_shown(context.theme.fonts.body, texts[i], context.px(320), true);
-        if (menu_item(context.ui(), text, i == shown_index(context)))
-            context.view.batch = static_cast<std::int64_t>(i), context.view.next_batch.reset();
+        if (menu_item(context.ui(), text, i == shown_index(context))) show_text(context, i);
         ImGui::PopID();
     }
     separator(context.ui());
@@ -299,7 +298,7 @@ void draw_text_row(PanelContext& context) {
     const std::size_t expected = std::exchange(context.view.text_row.added, 0);
     if (expected > 0 && expected == context.document.texts.size()) {
         start_text_edit(context);
-        context.view.text_row.edit.select_all = true;  // it begins as a copy, to be typed over
+        context.view.text_row.edit.select_all = context.view.text_row.type_over_added;
     }
     keep_unread_text_open(context);
     const bool both = shows_both_texts(context);

@@ -18,6 +18,7 @@
 #include "app/session/document/new_words.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/document/weights_origin.hpp"
+#include "app/session/values/recording_report.hpp"
 #include "app/session/values/verification.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
@@ -129,7 +130,7 @@ void draw_preset_menu(PanelContext& context, float x) {
     // Files of one model differ at the end of their names.
     if (context.document.model) shown = elide_shown_middle(context.theme.fonts.body, "", shown, context.px(kModelWidth - kArrow), true);
     if (!begin_menu_button(context.ui(), "##presets", shown, kModelWidth, {.tooltip = tooltip})) return;
-    if (menu_item(context.ui(), "Open a model…", false, kListedModels)) begin_open_model(context);
+    if (menu_item(context.ui(), "Open a model…", false, opened_models(context))) begin_open_model(context);
     separator(context.ui());
     for (std::size_t i = 0; i < presets().size(); ++i) {
         const Preset& preset = presets()[i];
@@ -168,13 +169,29 @@ std::string largest_errors(const reference::Verification& verification) {
     return lines;
 }
 
-/// Of a recording: whether each stage follows from those before it.
+/// The first finding that is a mistake of the code; null if there is none.
+const recording::CodeFinding* mistake_in(const RecordingReport& report) {
+    const auto is_wrong = [](const recording::CodeFinding& finding) { return finding.gravity == recording::Gravity::Wrong; };
+    const auto found_in = [&](const std::vector<recording::CodeFinding>& findings) {
+        const auto found = std::find_if(findings.begin(), findings.end(), is_wrong);
+        return found == findings.end() ? nullptr : &*found;
+    };
+    for (const RecordingReport::Attention& attention : report.attentions)
+        if (const auto* found = found_in(attention.findings)) return found;
+    return found_in(report.around);
+}
+
+/// Of a recording: whether each stage follows from those before it, and whether its code has a mistake.
 Badge badge_of_recording(const PanelContext& context, const reference::Verification& verification) {
     const Palette& colors = context.theme.colors;
     if (const reference::StageError* failure = verification.first_failure())
         return {colors.bad, fmt::format("{} differs", stage_name(failure->id)), "",
                 fmt::format("{}{}. Rounding alone cannot explain that.", tensor_name(failure->id), failure->problem)};
+    const auto report = context.ask(facet::RecordingReport{});
+    if (const recording::CodeFinding* mistake = report ? mistake_in(*report) : nullptr)
+        return {colors.bad, "mistake found", "", mistake->text + " Check my code lists what was found."};
     const std::size_t all = context.structure().plan->nodes().size(), followed = verification.stages.size();
+    if (followed == 0) return {colors.faint, "as recorded", "", "Nothing tells how your code made these numbers."};
     return {colors.good, "follows", fmt::format("{} of {} stages", followed, all),
             fmt::format("{} of {} stages were computed again from the stages before them, in double precision, and agree but for what "
                         "rounding can do. Of the others it is not known how your code made them.",

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/texts.hpp"
 
 namespace attn::app {
 
@@ -106,9 +107,9 @@ void keep_up_with_opening(PanelContext& context) {
         if (look.cell.empty()) select_opening_cell(view, context.document, context.snapshot);
     }
     if (view.next_batch && context.up_to_date) {
-        const bool computed = *view.next_batch < batch_size(context.structure());
-        if (computed) view.batch = *view.next_batch;
-        if (computed || *view.next_batch >= std::ssize(context.document.texts)) view.next_batch.reset();  // or it was refused
+        const std::int64_t next = *view.next_batch;
+        if (next < batch_size(context.structure())) show_text(context, static_cast<std::size_t>(next));
+        else if (next >= std::ssize(context.document.texts)) view.next_batch.reset();  // it was refused
     }
     // An encoder's stages belong to the source text, so show that above them. One may turn to the other text, until the picture is a text
     // itself.

@@ -78,7 +78,23 @@ void add_to_trail(Trail& trail, const TrailPlace& from, const TrailPlace& to) {
 std::int64_t batch_size(const Structure& structure) { return structure.tokens.size(); }
 std::int64_t head_count(const Structure& structure) { return structure.config.num_heads; }
 
+namespace {
+
+/// Views of all heads show a map that there is: the same as before, or the last one, which in our models are weights or what became of
+/// them.
+void keep_maps_valid(ManyHeads& heads, const Plan& plan) {
+    std::optional<Stage> last;
+    for (const PlanNode& node : plan.nodes()) {
+        if (node.id.stage == heads.stage) return;
+        if (is_attention_map(node.id.stage)) last = node.id.stage;
+    }
+    heads.stage = last.value_or(heads.stage);
+}
+
+}  // namespace
+
 void keep_view_valid(ViewState& view, const Structure& structure) {
+    keep_maps_valid(view.heads, *structure.plan);
     if (position_of(structure, view.stage) < 0) view.stage = closest(structure, view.stage);
     view.head = std::clamp<std::int64_t>(view.head, 0, head_count(structure) - 1);
     view.batch = std::clamp<std::int64_t>(view.batch, 0, batch_size(structure) - 1);

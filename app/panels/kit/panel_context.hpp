@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/panels/state/abilities.hpp"
 #include "app/panels/state/view_state.hpp"
 #include "app/session/document/commands.hpp"
 #include "app/session/files/files_state.hpp"
@@ -69,6 +70,7 @@ struct WindowContext {
     const AutosaveWords* leftover = nullptr;  ///< autosaved work of an ended process to ask about; null: none
     std::span<const MapHook> map_hooks{};     ///< set by the frame
     std::optional<double> share_computed{};   ///< how much of the document's pass is computed, if that takes long
+    const Abilities& abilities = kAllAbilities;
 };
 
 struct PanelContext : WindowContext {

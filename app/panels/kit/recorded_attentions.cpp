@@ -18,18 +18,18 @@ Color color_of(const Palette& colors, Gravity gravity) {
     return gravity == Gravity::Wrong ? colors.bad : gravity == Gravity::Unusual ? colors.chosen_text : colors.muted;
 }
 
-void draw_findings(PanelContext& context, const std::vector<CodeFinding>& findings) {
+void draw_findings(PanelContext& context, const std::vector<CodeFinding>& findings, ImFont* font) {
     const Ui ui = context.ui();
     for (const CodeFinding& finding : findings) {
         const std::string line = finding.line.empty() ? "" : " (" + finding.line + ")";
-        paragraph(ui, context.theme.fonts.caption, color_of(context.theme.colors, finding.gravity),
+        paragraph(ui, font, color_of(context.theme.colors, finding.gravity),
                   fmt::format("{}: {}{}", gravity_name(finding.gravity), finding.text, line));
         gap(ui, 2);
     }
 }
 
 /// Each attention with the layer that stands for it, and what its code shows.
-void draw_attentions(PanelContext& context, const RecordingReport& report) {
+void draw_attentions(PanelContext& context, const RecordingReport& report, ImFont* font) {
     const Ui ui = context.ui();
     for (std::size_t layer = 0; layer < report.attentions.size(); ++layer) {
         const RecordingReport::Attention& attention = report.attentions[layer];
@@ -39,15 +39,15 @@ void draw_attentions(PanelContext& context, const RecordingReport& report) {
         if (link(ui, label.c_str(), fmt::format("{}\nShows layer {}, which stands for this attention.", name, layer)))
             go_to_layer(context.view, context.structure(), static_cast<int>(layer));
         if (!attention.source.empty()) text_line(ui, context.theme.fonts.caption, context.theme.colors.faint, attention.source);
-        draw_findings(context, attention.findings);
+        draw_findings(context, attention.findings, font);
     }
 }
 
-void draw_unfollowed(PanelContext& context, const RecordingReport& report) {
+void draw_unfollowed(PanelContext& context, const RecordingReport& report, ImFont* font) {
     const Ui ui = context.ui();
     for (const recording::Unfollowed& one : report.unfollowed) {
         gap(ui, 4);
-        paragraph(ui, context.theme.fonts.caption, context.theme.colors.muted,
+        paragraph(ui, font, context.theme.colors.muted,
                   fmt::format("not followed: {}{}{}", one.what, one.line.empty() ? "" : " (" + one.line + ")",
                               one.todo.empty() ? "" : "; " + one.todo));
     }
@@ -55,12 +55,11 @@ void draw_unfollowed(PanelContext& context, const RecordingReport& report) {
 
 }  // namespace
 
-void draw_recorded_attentions(PanelContext& context, const RecordingReport& report) {
-    if (!report.error.empty())
-        paragraph(context.ui(), context.theme.fonts.caption, context.theme.colors.bad, "The code ended with " + report.error);
-    draw_attentions(context, report);
-    draw_findings(context, report.around);
-    draw_unfollowed(context, report);
+void draw_recorded_attentions(PanelContext& context, const RecordingReport& report, ImFont* font) {
+    if (!report.error.empty()) paragraph(context.ui(), font, context.theme.colors.bad, "The code ended with " + report.error);
+    draw_attentions(context, report, font);
+    draw_findings(context, report.around, font);
+    draw_unfollowed(context, report, font);
 }
 
 }  // namespace attn::app

@@ -6,7 +6,7 @@
 
 namespace attn::app {
 
-/// Each attention with the layer that stands for it, its findings, and what could not be followed.
-void draw_recorded_attentions(PanelContext& context, const RecordingReport& report);
+/// Each attention with the layer that stands for it, its findings in this font, and what could not be followed.
+void draw_recorded_attentions(PanelContext& context, const RecordingReport& report, ImFont* font);
 
 }  // namespace attn::app

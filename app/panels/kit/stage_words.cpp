@@ -10,7 +10,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::array<std::pair<Stage, std::string_view>, 41> kTitles = {{
+constexpr std::array<std::pair<Stage, std::string_view>, 42> kTitles = {{
     {Stage::PositionEmbedding, "Positions"},
     {Stage::SegmentEmbedding, "Segments"},
     {Stage::EmbeddingIn, "Widened"},
@@ -29,6 +29,7 @@ constexpr std::array<std::pair<Stage, std::string_view>, 41> kTitles = {{
     {Stage::Capped, "Capped"},
     {Stage::Biased, "Distance bias"},
     {Stage::Masked, "Masked"},
+    {Stage::Softmax, "After the softmax"},
     {Stage::Weights, "Weights"},
     {Stage::Dropped, "After dropout"},
     {Stage::Context, "Mixed values"},

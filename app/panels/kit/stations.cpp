@@ -13,9 +13,7 @@ std::uint8_t last_attention(const std::vector<Station>& stations) {
     return last;
 }
 
-namespace {
-
-StationKind kind_of(Stage stage) {
+StationKind station_kind(Stage stage) {
     switch (stage) {
     case Stage::Tokens:
         return StationKind::Words;
@@ -46,9 +44,12 @@ StationKind kind_of(Stage stage) {
         return StationKind::Scaled;
     case Stage::Masked:
         return StationKind::Mask;
+    case Stage::Softmax:
     case Stage::Weights:
     case Stage::Dropped:
         return StationKind::Weights;
+    case Stage::Other:
+        return StationKind::Other;
     case Stage::Context:
         return StationKind::Mixed;
     case Stage::Concat:
@@ -80,10 +81,14 @@ StationKind kind_of(Stage stage) {
     return StationKind::Next;
 }
 
+namespace {
+
 /// The stage for which a station is named, where that is not its first.
 bool names_station(Stage stage) { return stage == Stage::Embedding || stage == Stage::FfnOut || stage == Stage::Probabilities; }
 
-void add(std::vector<Station>& stations, StationKind kind, const StageId& id) {
+void add(std::vector<Station>& stations, StationKind kind, const PlanNode& node) {
+    const StageId& id = node.id;
+    if (kind == StationKind::Other) return void(stations.push_back({kind, id.attention, {id}, id, node.origin.name}));
     const auto found = std::find_if(stations.begin(), stations.end(),
                                     [&](const Station& one) { return one.kind == kind && one.attention == id.attention; });
     if (found == stations.end()) return void(stations.push_back({kind, id.attention, {id}, id}));
@@ -141,19 +146,20 @@ std::vector<Station> stations_of(const Plan& plan, const StageId& at, bool of_on
     std::vector<Station> stations;
     if (is_layer(nodes, before)) {
         if (const PlanNode* tokens = plan.find({Stage::Tokens, -1, nodes[layer.first].id.stack}))
-            add(stations, StationKind::Words, tokens->id);
-        add(stations, StationKind::ComesIn, nodes[before.end - 1].id);
+            add(stations, StationKind::Words, *tokens);
+        add(stations, StationKind::ComesIn, nodes[before.end - 1]);
     } else {
-        for (std::size_t i = before.first; i < before.end; ++i) add(stations, kind_of(nodes[i].id.stage), nodes[i].id);
+        for (std::size_t i = before.first; i < before.end; ++i) add(stations, station_kind(nodes[i].id.stage), nodes[i]);
     }
     // After the last layer, what comes out of it is the result, unless nothing follows in its stack.
     const bool result_follows = !after.empty() && !is_layer(nodes, after);
     for (std::size_t i = layer.first; i < layer.end; ++i) {
-        const bool gives_out = is_layer(nodes, layer) && i + 1 == layer.end && !result_follows;
-        add(stations, gives_out ? StationKind::GoesOn : kind_of(nodes[i].id.stage), nodes[i].id);
+        const StationKind kind = station_kind(nodes[i].id.stage);
+        const bool gives_out = is_layer(nodes, layer) && i + 1 == layer.end && !result_follows && kind >= StationKind::Joined;
+        add(stations, gives_out ? StationKind::GoesOn : kind, nodes[i]);
     }
     if (result_follows)
-        for (std::size_t i = after.first; i < after.end; ++i) add(stations, StationKind::Next, nodes[i].id);
+        for (std::size_t i = after.first; i < after.end; ++i) add(stations, StationKind::Next, nodes[i]);
     if (!of_one_attention) return stations;
     const std::uint8_t attention = attention_shown(stations, at);
     std::erase_if(stations, [&](const Station& one) { return one.of_attention() && one.attention != attention; });
@@ -203,6 +209,8 @@ std::string station_name(const Station& station, std::string_view noun) {
         return "mask";
     case StationKind::Weights:
         return "weights";
+    case StationKind::Other:
+        return station.name;
     case StationKind::Mixed:
         return "mixed";
     case StationKind::Joined:
@@ -241,6 +249,8 @@ std::string station_heading(const Station& station, std::string_view noun) {
         return "Who may look at whom";
     case StationKind::Weights:
         return "Who looks at whom";
+    case StationKind::Other:
+        return station.name;
     case StationKind::Mixed:
         return fmt::format("What each {} takes in", noun);
     case StationKind::Joined:

@@ -22,6 +22,7 @@ enum class StationKind : std::uint8_t {
     Scaled,
     Mask,
     Weights,
+    Other,  ///< of recorded code, by its name there
     Mixed,
     Joined,
     Added,
@@ -35,9 +36,14 @@ struct Station {
     std::uint8_t attention = kSelfAttention;
     std::vector<StageId> stages{};  ///< in order of computation, at least one
     StageId opens{};                ///< the one shown first
+    std::string name{};             ///< of StationKind::Other: as the recorded code calls it
+    std::string missing{};          ///< why recorded code has no numbers of it; then it has no stages
     /// Whether it belongs to one of the layer's attentions.
     bool of_attention() const { return kind >= StationKind::Norm && kind <= StationKind::Added; }
 };
+
+/// The station of a role.
+StationKind station_kind(Stage stage);
 
 /// The stations of the layer that `at` belongs to; of the first or last layer for a stage before or after the layers. With those of all
 /// attentions of the layer, or only of the one that `at` belongs to (after the attentions: the last one).

@@ -46,12 +46,25 @@ void start_text_edit(PanelContext& context) {
     context.view.text_row.edit.most_bytes = text.size() + (kTextLimitBytes - std::min(kTextLimitBytes, text_bytes(context.document)));
 }
 
-void add_text(PanelContext& context, std::size_t text) {
+void show_text(PanelContext& context, std::size_t text) {
+    ViewState& view = context.view;
+    view.batch = static_cast<std::int64_t>(text);
+    view.next_batch.reset();
+    if (!context.ready() || has_source(context)) return;  // a source is another text, with other places
+    const std::vector<std::int64_t>& lengths = context.structure().tokens.lengths;
+    if (text >= lengths.size()) return;
+    for (const Axis axis : {Axis::T, Axis::S})
+        if (const auto index = view.locked.on(axis); index && *index >= lengths[text])
+            view.locked.set(axis, std::max<std::int64_t>(lengths[text] - 1, 0));
+}
+
+void add_text(PanelContext& context, std::size_t text, bool type_over) {
     command::SetTexts change{whole_texts(context.document), context.document.source_texts};
     change.texts.push_back(change.texts.at(text));
     if (!change.source_texts.empty()) change.source_texts.push_back(change.source_texts.at(text));
     context.view.next_batch = std::ssize(change.texts) - 1;
     context.view.text_row.added = context.view.panes.only_centre ? 0 : change.texts.size();
+    context.view.text_row.type_over_added = type_over;
     context.commands.push_back({std::move(change), ""});
 }
 

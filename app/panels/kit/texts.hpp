@@ -26,10 +26,13 @@ bool step_sentence(PanelContext& context, int direction);
 /// Opens the editor for the shown sequence.
 void start_text_edit(PanelContext& context);
 
+/// Turns to another text of the batch. A cell that is only padding there gives way to the last token.
+void show_text(PanelContext& context, std::size_t text);
 /// More texts are not shown together.
 inline constexpr std::size_t kMostTexts = 16;
-/// Adds a copy of a text, in an encoder-decoder with its source, shows it, and puts the cursor into it.
-void add_text(PanelContext& context, std::size_t text);
+/// Adds a copy of a text, in an encoder-decoder with its source, shows it, and puts the cursor behind it; `type_over`: what is typed
+/// replaces the copy.
+void add_text(PanelContext& context, std::size_t text, bool type_over = false);
 /// Removes a text, with the edits that belong to it or take from it, and shows the one before it, or the new first one.
 void remove_text(PanelContext& context, std::size_t text);
 

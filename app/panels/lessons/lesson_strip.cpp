@@ -156,7 +156,8 @@ void draw_lesson_strip(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(corner, {corner.x + context.px(4), corner.y + size.y}, colors.accent, context.px(2));
     const float title_width = layout.caption_x - context.px(kGap);
-    draw_text(list, fonts.label, at, colors.muted, elide(fonts.label, state.lesson->title, title_width));
+    ImFont* const name = text_width(fonts.label, state.lesson->title) <= title_width ? fonts.label : fonts.caption;
+    draw_text(list, name, at, colors.muted, elide(name, state.lesson->title, title_width));
     draw_text_wrapped(list, fonts.title, {at.x, at.y + context.px(20)}, title_width, colors.text, state.current().title);
     const ImVec2 caption{at.x + layout.caption_x, at.y};
     context.view.lesson.quoted.clear();

@@ -88,6 +88,7 @@ public:
             break;
         case Op::Given:
             if (!node_.inputs.empty()) rowwise(node_.origin.called);
+            else equation_.result.symbol = of_.structure().plan->name_of(id_);
             break;
         case Op::PassOn:
             rowwise("unchanged");
@@ -135,7 +136,7 @@ private:
         equation_.layout = Layout::Rowwise;
         equation_.op = std::move(op);
         equation_.operands.push_back(input(0));
-        equation_.result.symbol = stage_name(id_);
+        equation_.result.symbol = of_.structure().plan->name_of(id_);
     }
 
     /// Row-wise with rows that sum to 1.
@@ -167,7 +168,7 @@ private:
             Matrix matrix = input(i);
             if (!matrix.empty()) equation_.operands.push_back(std::move(matrix));
         }
-        equation_.result.symbol = stage_name(id_);
+        equation_.result.symbol = of_.structure().plan->name_of(id_);
         equation_.layout = equation_.operands.empty() ? Layout::Single : Layout::Sum;
     }
 

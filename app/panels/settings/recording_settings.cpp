@@ -52,16 +52,18 @@ void draw_groups(PanelContext& context, const RecordedNumbers& shown, const Reco
 void draw_recording(PanelContext& context) {
     const Ui ui = context.ui();
     const RecordedNumbers& shown = *context.document.recorded;
-    value_row(ui, "folder", visible_text(shown.recording->name()), visible_text(shown.recording->path().native()));
+    const bool shipped = shown.recording->is_shipped();
+    value_row(ui, shipped ? "example" : "from", visible_text(shown.recording->name()),
+              shipped ? "It comes with the program." : visible_text(shown.recording->path().native()));
     draw_steps(context, shown);
-    if (link(ui, "Read it again", "Shows steps that came since it was opened."))
+    if (!shipped && link(ui, "Read it again", "Shows steps that came since it was opened."))
         context.commands.push_back({command::OpenFile{shown.recording->path()}, ""});
     if (context.ready()) {
         const auto report = context.ask(facet::RecordingReport{});
         if (!report.problem.empty()) paragraph(ui, context.theme.fonts.caption, context.theme.colors.bad, report.problem);
         if (report) {
             draw_groups(context, shown, *report);
-            draw_recorded_attentions(context, *report);
+            draw_recorded_attentions(context, *report, context.theme.fonts.caption);
         }
     }
 }

@@ -49,11 +49,18 @@ void draw_layer_and_head(PanelContext& context) {
 }
 
 void draw_stage_of_heads(PanelContext& context) {
-    static constexpr std::array<Stage, 5> kStages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped};
-    static constexpr std::array<std::string_view, 5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
-    int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads.stage) - kStages.begin());
-    if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown for every head."}))
-        context.view.heads.stage = kStages[static_cast<std::size_t>(chosen)];
+    std::vector<Stage> stages;
+    std::vector<std::string> names;
+    for (const PlanNode& node : context.structure().plan->nodes()) {
+        const Stage stage = node.id.stage;
+        if (!is_attention_map(stage) || std::find(stages.begin(), stages.end(), stage) != stages.end()) continue;
+        stages.push_back(stage);
+        names.push_back(stage_name({stage}));
+    }
+    int chosen = static_cast<int>(std::find(stages.begin(), stages.end(), context.view.heads.stage) - stages.begin());
+    const std::vector<std::string_view> shown(names.begin(), names.end());
+    if (drop_down(context.ui(), "##heads_stage", shown, chosen, -1, {.tooltip = "Which map is shown for every head."}))
+        context.view.heads.stage = stages[static_cast<std::size_t>(chosen)];
 }
 
 /// The scores of the computed layers; for a large model the others are not computed just for this. None before the first trace.
@@ -112,7 +119,11 @@ void draw_masks(PanelContext& context) {
                    {.tooltip = "Shorter texts are filled up with pad tokens; this hides them as keys."}))
         emit_forward(context, forward, "");
     if (alone && link(ui, "add a second text", "Shorter texts are filled up with pad tokens: then there is padding to mask."))
-        add_text(context, 0);
+        add_text(context, 0, true);
+    // In the same place, so that nothing below moves.
+    if (const std::size_t shown = shown_index(context), count = context.document.texts.size(); count > 1)
+        if (link(ui, fmt::format("text {} of {}: show the next##next_text", shown + 1, count).c_str(), "Shows another text of the batch."))
+            show_text(context, (shown + 1) % count);
 }
 
 void draw_other_masks(PanelContext& context) {

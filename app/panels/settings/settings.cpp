@@ -249,6 +249,9 @@ Offers offers_of(const PanelContext& context) {
     return {tour, tour && context.document.model == nullptr && context.files.recent_models.empty()};
 }
 
+/// Whether the view has a blue button of its own: there is one on a screen.
+bool has_main_button(View view) { return view == View::Write || view == View::KnockOut || view == View::Precision || view == View::Train; }
+
 void draw_card(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
@@ -269,12 +272,12 @@ void draw_card(PanelContext& context) {
     if (!is_low_window(context)) paragraph(ui, fonts.label, colors.muted, "Five minutes, one head, every step by hand.", inside);
     gap(ui, 4);
     if (button(ui, "Take the tour",
-               {.look = ButtonLook::Accent,
+               {.look = has_main_button(context.view.view) ? ButtonLook::Plain : ButtonLook::Accent,
                 .width = inside,
                 .height = 34,
                 .notes = {.tooltip = "From a trained model through its masks to watching one learn. Esc leaves it."}}))
         open_tour(context);
-    if (offers_of(context).model && link(ui, "or open your own model", kListedModels)) begin_open_model(context);
+    if (offers_of(context).model && link(ui, "or open your own model", opened_models(context))) begin_open_model(context);
     ImGui::EndGroup();
 }
 
@@ -292,6 +295,18 @@ void reveal_found(PanelContext& context, bool found_section) {
     ImGui::SetScrollFromPosY((found->top + found->bottom) / 2 - window.Pos.y, 0.5F);
 }
 
+/// Frames every control that has the searched words in its name.
+void mark_found(const PanelContext& context) {
+    const std::string sought = lower_case(context.view.settings.search.text);
+    if (sought.empty()) return;
+    const std::string_view window = ImGui::GetCurrentWindow()->Name;
+    const float edge = context.px(3);
+    for (const FocusStop& stop : context.view.focus.drawn())
+        if (stop.window == window && lower_case(stop.words).find(sought) != std::string::npos)
+            ImGui::GetWindowDrawList()->AddRect({stop.left - edge, stop.top - edge}, {stop.right + edge, stop.bottom + edge},
+                                                context.theme.colors.chosen, context.px(5), 0, context.px(1.5F));
+}
+
 /// The sections of all settings, or those that a lesson shows.
 void draw_all_sections(PanelContext& context) {
     const LessonView& lesson = context.view.lesson;
@@ -305,6 +320,7 @@ void draw_all_sections(PanelContext& context) {
         first = false;
     }
     reveal_found(context, found_section);
+    mark_found(context);
     if (first)
         paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
                   "No setting of this name. Ctrl+K searches everything.");

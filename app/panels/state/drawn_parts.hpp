@@ -37,7 +37,7 @@ struct DrawnParts {
     bool verified = false;        ///< the badge is green
     std::optional<Box> framed{};  ///< around the control that the palette led to
     bool sheet = false;           ///< a sheet, which says what there is to be told
-    std::optional<ImVec2> eye_line{};  ///< where the eye's sentence stands
+    std::optional<Box> notice_line{};  ///< where notices stand: over the eye's sentence, or where a plot has room
 };
 
 }  // namespace attn::app

@@ -17,8 +17,23 @@ namespace attn::app {
 
 /// Beside: choose a file of the same model to compare with. Tokenizer: choose a tokenizer to compare with the model's own. Model: choose
 /// the model of a document that is not where the document says. Dump and TrainingText: choose what could be typed beside the button.
-/// SaveRun: choose a folder for a training run. LessonStep: what is shown becomes a step of a lesson file.
-enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Model, Dump, TrainingText, Save, SaveRun, Export, LessonStep };
+/// SaveRun: choose a folder for a training run. LessonStep: what is shown becomes a step of a lesson file. OwnCode: how to record one's
+/// own code. SavePython: a Python file for that.
+enum class FileTask : std::uint8_t {
+    None,
+    Open,
+    Beside,
+    Tokenizer,
+    Model,
+    Dump,
+    TrainingText,
+    Save,
+    SaveRun,
+    Export,
+    LessonStep,
+    OwnCode,
+    SavePython
+};
 /// Whether the task is to choose an existing file.
 inline bool chooses_file(FileTask task) { return task >= FileTask::Open && task <= FileTask::TrainingText; }
 
@@ -79,6 +94,8 @@ struct NoticeView {
 
 struct FileView {
     FileTask task = FileTask::None;
+    int own_code = 0;    ///< of the ways to record that the OwnCode sheet shows
+    std::string python;  ///< name of the file that SavePython writes
     LessonStepDraft lesson_step;
     PathField path;
     std::string opened_at;  ///< the path's text when the sheet was opened
@@ -105,6 +122,7 @@ struct FileView {
     std::uint64_t ways_answered = 0;              ///< FilesState::ways when the user was last asked about replacing
     RestoreAnswer restore = RestoreAnswer::None;  ///< to be handled by the application
     bool restore_later = false;                   ///< the question was put off
+    bool wants_link = false;                      ///< to what is shown; to be passed on by the application
 };
 
 }  // namespace attn::app

@@ -67,13 +67,16 @@ HeadPattern strongest_of(const HeadCurves& head) {
     return best;
 }
 
-std::optional<std::size_t> forming_of(const std::vector<HeadCurves>& heads) {
+/// In a branch, what formed before it counts, too.
+std::optional<std::size_t> forming_of(const std::vector<HeadCurves>& heads, bool branch) {
     std::optional<std::size_t> forming;
     float most = -1;
     for (std::size_t i = 0; i < heads.size(); ++i) {
         const auto values = heads[i].curve(HeadPattern::Strongest).raw().values();
-        if (values.empty() || !(values.back() - values.front() > most)) continue;
-        most = values.back() - values.front();
+        if (values.empty()) continue;
+        const float risen = values.back() - (branch ? 0 : values.front());
+        if (!(risen > most)) continue;
+        most = risen;
         forming = i;
     }
     return forming;
@@ -99,7 +102,7 @@ void extend(RunLines& lines, const RunCurves& run) {
     if (known >= run.heads.size()) return;
     for (std::size_t i = known; i < run.heads.size(); ++i) add_heads(lines, run.heads[i]);
     for (HeadCurves& head : lines.heads) head.strongest = strongest_of(head);
-    lines.forming = forming_of(lines.heads);
+    lines.forming = forming_of(lines.heads, run.origin.has_value());
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ struct RunLines {
     Curve loss, gradient_norm, learning_rate;
     Curve validation_loss, validation_accuracy;
     std::vector<HeadCurves> heads;
-    std::optional<std::size_t> forming;  ///< of the heads, the one whose pattern has become strongest since the run began
-    std::optional<std::size_t> lowest;   ///< the point of `validation_loss` with the lowest loss
+    std::optional<std::size_t>
+        forming;  ///< of the heads, the one whose pattern has risen most since the run began; in a branch, the strongest
+    std::optional<std::size_t> lowest;  ///< the point of `validation_loss` with the lowest loss
     /// The last step of any curve.
     double last_step() const;
 };

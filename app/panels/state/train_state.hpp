@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/panels/state/recorded_course_state.hpp"
 #include "app/panels/state/train_curves.hpp"
 #include "app/session/values/next_words.hpp"
 #include "app/widgets/line_plot.hpp"
@@ -51,6 +52,7 @@ struct NamesOfRuns {
 };
 
 struct TrainView {
+    RecordedCourse recorded;    ///< shown instead of all below while a recording with a course of its own is shown
     bool all_settings = false;  ///< before the first run: every setting instead of the chief ones
     TrainCurves curves;
     PlotView plot;          ///< shared by loss, accuracy, gradient norm and learning rate
@@ -66,7 +68,7 @@ struct TrainView {
     std::optional<HeadPlace> large;          ///< the head whose map is the large one
     std::optional<HeadPlace> chosen_before;  ///< the chosen head in the last frame: another one is the user's choice
     bool own_head = false;                   ///< the user's choice is large, not the head that forms
-    std::uint64_t head_of = 0;               ///< the run in which that was chosen
+    std::optional<std::uint64_t> head_of;    ///< the run that was shown last: another one shows its own head again
 
     HeadPattern pattern = HeadPattern::Strongest;
     bool replaying = false;     ///< replay of the saved moments

@@ -119,11 +119,12 @@ struct SelectionWhileTyping {
 };
 
 struct TextRowState {
-    TextEdit edit;          ///< editor of the shown sequence
-    std::size_t added = 0;  ///< how many texts there will be once one is added, which is then edited; 0: none
-    bool unread = false;    ///< nothing could be computed because of a text, so the editor stays open
-    bool source = false;    ///< the row shows the encoder's text
-    StageId stage{};        ///< the stage that it last followed
+    TextEdit edit;                 ///< editor of the shown sequence
+    std::size_t added = 0;         ///< how many texts there will be once one is added, which is then edited; 0: none
+    bool type_over_added = false;  ///< the first letter replaces the copy that it begins as
+    bool unread = false;           ///< nothing could be computed because of a text, so the editor stays open
+    bool source = false;           ///< the row shows the encoder's text
+    StageId stage{};               ///< the stage that it last followed
     NewWordsTold told{};
     SelectionWhileTyping typing{};
     CompletionState completions{};

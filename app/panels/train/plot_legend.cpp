@@ -101,7 +101,7 @@ void draw_plot_marks(PanelContext& context, const PlotArea& area) {
         stroke_dashed(list, Dash::Dotted, with_alpha(ink, 0.7F), context.px(1), context.px(2));
         draw_focus_ring(context.ui(), item, context.px(3));
         if (item.hovered) {
-            begin_tooltip(context.ui());
+            begin_tooltip_beside(context.ui());
             text_line(context.ui(), context.theme.fonts.label, colors.text, words_of_mark(mark));
             end_tooltip();
         }

@@ -77,7 +77,8 @@ void draw_history_header(PanelContext& context) {
         ImGui::SetCursorScreenPos({x, at.y - context.px(3)});
         return button(ui, label, {.width = width, .icon = icon, .active = active, .notes = {.tooltip = tooltip, .disabled = none}});
     };
-    if (put("Follow the newest", 148, Icon::None, "Shows the newest model and follows the run (End)", follows_newest(context)))
+    if (put("Follow the newest", 166, follows_newest(context) ? Icon::Check : Icon::None,
+            "Shows the newest model and follows the run (End)"))
         follow_newest(context);
     x -= context.px(6);
     if (put("##next", 32, Icon::Next, "Next kept step (Right)")) step_moment(context, +1);

@@ -183,7 +183,7 @@ void draw_invitation(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float middle = (box.min.x + box.max.x) / 2, width = context.px(220);
-    float y = box.min.y + std::max(0.F, (box.height() - context.px(190)) / 2);
+    float y = box.min.y + std::max(0.F, (box.height() - context.px(box.height() > context.px(320) ? 260 : 190)) / 2);
     const auto centred = [&](ImFont* font, Color color, std::string_view text) {
         const std::vector<std::string> lines = lines_of(font, text, box.width() - context.px(20));
         if (y + static_cast<float>(lines.size()) * (font_size(font) + context.px(2)) > box.max.y) return;  // hints need a taller window
@@ -196,6 +196,11 @@ void draw_invitation(PanelContext& context, const Box& box) {
     centred(fonts.title, colors.text, "A small transformer " + promise(context.document.run));
     centred(fonts.label, colors.muted, "within seconds, while you watch its loss fall and its heads form.");
     y += context.px(8);
+    constexpr float kExample = 70;  // its place is free until it is there
+    if (box.height() > context.px(320)) {
+        draw_task_example(context, {{box.min.x, y}, {box.max.x, y + context.px(kExample)}});
+        y += context.px(kExample);
+    }
     ImGui::SetCursorScreenPos({middle - width / 2, y});
     if (button(ui, "Start##invitation",
                {.look = ButtonLook::Accent,
@@ -297,6 +302,9 @@ void draw_train_loss(PanelContext& context) {
     take_over(context, result);
     draw_plot_marks(context, result.area);
     draw_lowest(context, result.area);
+    // The loss has fallen there.
+    const PlotArea& area = result.area;
+    context.view.drawn.notice_line = Box{{area.min.x + (area.max.x - area.min.x) * 0.35F, area.min.y + context.px(12)}, area.max};
 }
 
 void draw_train_accuracy(PanelContext& context) {

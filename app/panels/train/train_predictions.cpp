@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -129,8 +131,8 @@ void draw_next(PanelContext& context, const Box& box) {
 
 /// A cell of a held-out sequence.
 struct ExampleCell {
-    std::string text, said;  ///< the correct token, and the model's prediction if it is wrong
-    std::int8_t right = -1;  ///< as in HeldOutExample
+    std::string text, said;       ///< the correct token, and the model's prediction if it is wrong
+    std::optional<Color> tint{};  ///< of what is asked for
     float width = 0;
 };
 
@@ -142,8 +144,8 @@ std::vector<ExampleCell> cells_of(const PanelContext& context, const HeldOutExam
     for (std::size_t i = 0; i < cells.size(); ++i) {
         ExampleCell& cell = cells[i];
         cell.text = shown_bytes(example.tokens[i]);
-        if (i < example.right.size()) cell.right = example.right[i];
-        if (cell.right == 0 && i < example.predicted.size()) cell.said = shown_bytes(example.predicted[i]);
+        if (example.right[i] >= 0) cell.tint = example.right[i] == 1 ? colors.good : colors.bad;
+        if (example.right[i] == 0) cell.said = shown_bytes(example.predicted[i]);
         cell.width = std::max(
             {least, text_width(fonts.mono_small, cell.text) + context.px(3), text_width(fonts.mono_tiny, cell.said) + context.px(3)});
     }
@@ -163,10 +165,9 @@ float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& ce
             draw_text(list, fonts.mono_small, {x, at.y + between}, colors.faint, "…");
             break;
         }
-        const Color ink = cell.right == 1 ? colors.good : cell.right == 0 ? colors.bad : colors.muted;
         const ImVec2 end{x + cell.width - between, at.y + high};
-        if (cell.right >= 0) list.AddRectFilled({x, at.y}, end, with_alpha(ink, 0.16F), context.px(3));
-        draw_text_in(list, fonts.mono_small, {x, at.y}, end, {0.5F, 0.5F}, ink, cell.text);
+        if (cell.tint) list.AddRectFilled({x, at.y}, end, with_alpha(*cell.tint, 0.16F), context.px(3));
+        draw_text_in(list, fonts.mono_small, {x, at.y}, end, {0.5F, 0.5F}, cell.tint.value_or(colors.muted), cell.text);
         if (!cell.said.empty())
             draw_text_in(list, fonts.mono_tiny, {x, end.y}, {end.x, end.y + context.px(kSaidHeight)}, {0.5F, 0.5F}, colors.bad, cell.said);
         x += cell.width;
@@ -188,10 +189,12 @@ Answer<facet::HeldOut> held_out_answers(const PanelContext& context) {
 /// What is said of answers: their step, and how many were right there if that was evaluated.
 std::string words_of_held_out(const PanelContext& context, std::int64_t step) {
     std::string words = fmt::format("answers at step {} · never trained on", format_count(step));
-    for (const ValidationPoint& point : context.training.runs.back().validations)
-        if (const std::string lengths = accuracy_by_length(point.by_length); point.step == step && !lengths.empty())
-            words += " · right by length " + lengths;
-    return words;
+    const auto& points = context.training.runs.back().validations;
+    const auto point =
+        std::lower_bound(points.begin(), points.end(), step, [](const ValidationPoint& a, std::int64_t b) { return a.step < b; });
+    if (point == points.end() || point->step != step) return words;
+    const std::string lengths = accuracy_by_length(point->by_length);
+    return lengths.empty() ? words : words + " · right by length " + lengths;
 }
 
 /// Draws held-out sequences: correct predictions in green, wrong ones in red with the prediction below. Short sequences are arranged in
@@ -227,6 +230,10 @@ void draw_examples(PanelContext& context, const Box& box) {
         widest = std::max(widest, draw_cells(context, cells, {x, y + above}, box.max.x));
         y += high + context.px(5);
     }
+}
+
+float width_of_cells(const std::vector<ExampleCell>& cells) {
+    return std::accumulate(cells.begin(), cells.end(), 0.F, [](float width, const ExampleCell& cell) { return width + cell.width; });
 }
 
 /// Draws the prompt with the model's continuation.
@@ -280,6 +287,28 @@ void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, con
 }
 
 }  // namespace
+
+float draw_task_example(const PanelContext& context, const Box& box) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const RunSettings& run = context.document.run;
+    const auto example = context.inquiry.ask(nullptr, facet::TaskExample{run.task, run.seed});
+    if (!example) return 0;
+    std::vector<ExampleCell> cells = cells_of(context, *example, box.width());
+    for (ExampleCell& cell : cells)
+        if (cell.tint) cell.tint = colors.accent;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    float y = box.min.y;
+    if (!example->source.empty()) {
+        const std::string source = elide(fonts.label, fmt::format("{}", fmt::join(example->source, " ")), box.width());
+        draw_text_in(list, fonts.label, {box.min.x, y}, {box.max.x, y + context.px(kCellHeight)}, {0.5F, 0.5F}, colors.muted, source);
+        y += context.px(kCellHeight + 4);
+    }
+    draw_cells(context, cells, {std::max(box.min.x, (box.min.x + box.max.x - width_of_cells(cells)) / 2), y}, box.max.x);
+    y += context.px(kCellHeight + 6);
+    draw_text_in(list, fonts.caption, {box.min.x, y}, {box.max.x, y + font_size(fonts.caption)}, {0.5F, 0.5F}, colors.faint,
+                 "One of its sequences. What is marked is asked for.");
+    return y + font_size(fonts.caption) - box.min.y;
+}
 
 void draw_train_predictions(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;

@@ -423,7 +423,7 @@ void draw_files(PanelContext& context) {
     paragraph(ui, context.theme.fonts.label, context.theme.colors.muted, where);
     gap(ui, 6);
     const float half = (ImGui::GetContentRegionAvail().x / context.theme.scale - 8) / 2;
-    const std::string_view nothing = run.run == 0 ? "There is no run yet." : "";
+    const std::string_view nothing = run.run == 0 ? "There is no run yet." : context.abilities.writes_folders ? "" : kNoFolders;
     if (button(ui, "Save run",
                {.width = half,
                 .notes = {.tooltip = "The whole run: model, optimizer, curves, head scores, earlier steps and what is shown of it.",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/panels/kit/pane.hpp"
+#include "app/panels/train/recorded_course.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/head_colors.hpp"
@@ -61,7 +62,8 @@ void choose_large_head(PanelContext& context) {
     const RunLines* run = train.curves.find(context.snapshot.run);
     const StageId& shown = context.view.stage;
     const HeadPlace chosen{{Stage::Weights, std::max(shown.layer, 0), shown.stack, shown.attention}, context.view.head};
-    if (std::exchange(train.head_of, context.snapshot.run) != context.snapshot.run) train.own_head = false;
+    const std::optional<std::uint64_t> before = std::exchange(train.head_of, context.snapshot.run);
+    if (before && *before != context.snapshot.run) train.own_head = false;
     else if (train.chosen_before && *train.chosen_before != chosen) train.own_head = true;
     train.chosen_before = chosen;
     train.large = chosen;
@@ -116,10 +118,11 @@ LineLook head_look(const PanelContext& context, const HeadPlace& place) {
 
 void draw_train_view(PanelContext& context) {
     TrainView& train = context.view.train;
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    if (has_recorded_course(context)) return draw_recorded_course(context, {at, {at.x + room.x, at.y + room.y}});
     train.curves.update(context.training, train.smoothing);
     train.cursor.begin_frame();
     choose_large_head(context);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const TrainLayout layout = lay_out(context, {at, {at.x + room.x, at.y + room.y}});
     constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
     const ImVec2 large{22, 14}, small{14, 10};

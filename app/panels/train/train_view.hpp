@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/widgets/box.hpp"
 #include "app/widgets/dashes.hpp"
 
 namespace attn::app {
@@ -31,6 +32,8 @@ void draw_train_learning_rate(PanelContext& context);
 void draw_train_attention(PanelContext& context);
 void draw_train_predictions(PanelContext& context);
 void draw_train_history(PanelContext& context);
+/// A sequence of the task of the next run, with what is asked for marked; returns its height, 0 until it is there.
+float draw_task_example(const PanelContext& context, const Box& box);
 
 /// The end of the current run's x axis: beyond the newest step in powers of two, at most the run's last step, so that it rarely changes.
 double run_end(const PanelContext& context);

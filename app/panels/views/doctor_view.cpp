@@ -140,13 +140,15 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
     }
 }
 
-constexpr float kPathField = 330, kExamine = 90;
+constexpr float kPathField = 330, kChoose = 116, kExamine = 90;
+constexpr const char* kDoctorTitle = "Check my code";
 
 /// A file to examine, right-aligned in the line of the heading.
 void draw_dump_field(PanelContext& context, ImVec2 heading, float right) {
     const Ui ui = context.ui();
     std::string& path = context.view.doctor.path;
-    const float button_x = right - context.px(kExamine + kBrowseButton + 6), least = heading.x + context.px(110);
+    const float button_x = right - context.px(kExamine + kChoose + 6),
+                least = heading.x + text_width(context.theme.fonts.heading, kDoctorTitle) + context.px(16);
     const float x = std::max(button_x - context.px(kPathField + 8), least);
     ImGui::SetCursorScreenPos({x, heading.y});
     // After Enter, keys belong to the program again, unless the path has to be corrected.
@@ -160,7 +162,7 @@ void draw_dump_field(PanelContext& context, ImVec2 heading, float right) {
         {.tooltip = "The path of a file with tensors such as q, k, v, scores, weights, context, from any framework; or drop the "
                     "file on the window. Press ? for the help page about them."});
     ImGui::SetCursorScreenPos({button_x, heading.y});
-    draw_browse_button(context, "…##dump", FileTask::Dump, path);
+    draw_browse_button(context, "Choose a file##dump", FileTask::Dump, path, kChoose);
     ImGui::SetCursorScreenPos({right - context.px(kExamine), heading.y});
     const bool pressed = button(ui, "examine", {.width = kExamine, .notes = {.disabled = path.empty() ? "Type a file's path." : ""}});
     if ((!entered && !pressed) || path.empty()) return;
@@ -195,7 +197,7 @@ void draw_recording_report(PanelContext& context) {
     const auto has_findings = [](const RecordingReport::Attention& attention) { return !attention.findings.empty(); };
     if (report->around.empty() && std::none_of(report->attentions.begin(), report->attentions.end(), has_findings))
         paragraph(ui, fonts.body, colors.text, "No mistake was found in these attentions.");
-    draw_recorded_attentions(context, *report);
+    draw_recorded_attentions(context, *report, context.theme.fonts.body);
 }
 
 /// What the doctor says of the shown model.
@@ -224,7 +226,7 @@ void draw_doctor_view(PanelContext& context) {
     const Ui ui = context.ui();
     const ImVec2 heading = ImGui::GetCursorScreenPos();
     const float right = heading.x + ImGui::GetContentRegionAvail().x;
-    text_line(ui, fonts.heading, colors.text, "Doctor");
+    text_line(ui, fonts.heading, colors.text, kDoctorTitle);
     draw_dump_field(context, heading, right);
     ImGui::SetCursorScreenPos({heading.x, heading.y + context.px(40)});
     ImGui::BeginChild("##doctor", {0, 0}, false, 0);

@@ -37,6 +37,8 @@ void choose_head(ViewState& view, std::int64_t head) {
 constexpr float kTileLabels = 62, kTileColumns = 20, kTileTitle = 26, kHeadGap = 14, kHeadsBar = 132;
 constexpr float kNamedKeys = 84, kDenseHeadGap = 8;  // in narrower maps only the beginning of one token would fit
 
+constexpr std::string_view kRowsAndColumns = "rows are queries, columns are keys · ";
+
 /// The attention whose heads are shown: in the current stage's layer, cross-attention if the stage belongs to it.
 StageId shown_stage(const PanelContext& context) {
     const ViewState& view = context.view;
@@ -155,8 +157,8 @@ void draw_heads_view(PanelContext& context) {
     float switches = draw_heads_pages(context, origin.x + room.x, origin.y) + context.px(14);
     switches += draw_gradient_chip(context, origin.x + room.x - switches, origin.y) + context.px(14);
     const float detail_x = draw_shown_title(context, id, origin, origin.x + room.x - switches) + context.px(12);
-    const std::string detail = fmt::format("{}layer {} · {} · rows are queries, columns are keys · same colours, same numbers",
-                                           name_beside_title(id), id.layer, all_heads(head_count(context.structure())));
+    const std::string detail = fmt::format("{}layer {} · {} · {}same colours, same numbers", name_beside_title(id), id.layer,
+                                           all_heads(head_count(context.structure())), id.stage == Stage::Other ? "" : kRowsAndColumns);
     const auto [problem, ink] = shown_remark(context, id);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
               elide_parts(fonts.label, detail, origin.x + room.x - switches - detail_x));

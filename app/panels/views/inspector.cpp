@@ -57,7 +57,7 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     if (item.pressed && stage) go_to_cell(context.view, context.structure(), operand.cell);
     if (!item.hovered) return;
     list.AddLine({at.x, at.y + context.px(15)}, {at.x + width, at.y + context.px(15)}, color);
-    begin_tooltip(context.ui());
+    begin_tooltip_beside(context.ui());
     text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.text,
               operand.label + " = " + format_exact(static_cast<float>(operand.value)));
     text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
@@ -81,7 +81,8 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
 
 /// The label of a term: for keys and vocabulary entries their token if there is room, otherwise the index.
 std::string term_label(const PanelContext& context, const CellRef& cell, const Term& term) {
-    const bool over_keys = cell.stage.stage == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
+    const bool over_keys = cell.stage.stage == Stage::Softmax || cell.stage.stage == Stage::Weights,
+               over_vocabulary = cell.stage.stage == Stage::Probabilities;
     if ((!over_keys && !over_vocabulary) || term.key < 0) return term.label;
     const bool over_queries = context.structure().plan->at(cell.stage).op == Op::SoftmaxOverQueries;
     const Axis axis = over_keys ? (over_queries ? Axis::T : Axis::S) : Axis::V;
@@ -146,7 +147,7 @@ void draw_softmax_heads(const PanelContext& context) {
     ImGui::Dummy({width, context.px(18)});
 }
 
-bool is_softmax(const CellRef& cell) { return cell.stage.stage == Stage::Weights || cell.stage.stage == Stage::Probabilities; }
+bool is_softmax(const CellRef& cell) { return is_probability(cell.stage.stage); }
 
 void draw_terms(PanelContext& context, const CellRef& cell, const std::vector<Term>& terms, const ListedTerms& listed) {
     if (terms.empty()) return;
@@ -346,7 +347,7 @@ void draw_how_it_came_about(PanelContext& context, const CellRef& cell) {
         if (map.empty() || cell.index[2] >= map.data.rows || !map.data.knows(cell.index[2], 0)) continue;
         const bool masked = map.masked(cell.index[2], cell.index[3]);
         const std::string value = masked ? std::string(kMasked) : number(static_cast<double>(map.at(cell.index[2], cell.index[3])), 4);
-        if (value_row(context.ui(), stage_name(id), value, "Click to go there.") && id != cell.stage) {
+        if (value_row(context.ui(), context.structure().plan->name_of(id), value, "Click to go there.") && id != cell.stage) {
             CellRef there = cell;
             there.stage = id;
             go_to_cell(context.view, context.structure(), there);
@@ -436,7 +437,7 @@ void draw_measured(PanelContext& context, const CellRef& cell) {
     if (map.is_difference) draw_difference_row(context, map, row, col);
     else if (!words.empty())
         value_row(context.ui(), "in the picture", map.masked(row, col) ? std::string("left out") : format_number(map.at(row, col)),
-                  stage_name(cell.stage) + words + ".");
+                  context.structure().plan->name_of(cell.stage) + words + ".");
 }
 
 /// The formula, its terms with their column heads, and the steps after them.

@@ -85,17 +85,19 @@ std::string eye_sentence(PanelContext& context) {
 float draw_look_at(PanelContext& context, ImVec2 at, float width) {
     if (context.view.lesson.open()) return 0;  // lessons have captions instead
     const float height = context.px(kEyeLine);
-    context.view.drawn.eye_line = at;
+    context.view.drawn.notice_line = Box{at, {at.x + width, at.y + height}};
     const std::string sentence = eye_sentence(context);
     if (sentence.empty()) return height;
     const auto& [colors, fonts, scale] = context.theme;
     const float indent = context.px(26);
-    const std::string shown = elide(fonts.label, sentence, width - indent);
+    // Smaller letters rather than half a sentence.
+    ImFont* const font = text_width(fonts.label, sentence) <= width - indent ? fonts.label : fonts.caption;
+    const std::string shown = elide(font, sentence, width - indent);
     if (shown != sentence && !context.picture_alone)
         item_at(context.ui(), "##look_at", at, {width, height - context.px(6)}, {.tooltip = sentence, .keyboard = false});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_icon(list, Icon::Eye, {at.x + context.px(8), at.y + context.px(8)}, context.px(14), colors.accent);
-    draw_text(list, fonts.label, {at.x + indent, at.y}, colors.muted, shown);
+    draw_text(list, font, {at.x + indent, at.y + (font_size(fonts.label) - font_size(font)) / 2}, colors.muted, shown);
     return height;
 }
 

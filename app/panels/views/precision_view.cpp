@@ -296,7 +296,8 @@ void draw_nothing_beside(PanelContext& context) {
                   "What does quantizing a model to four bits cost? Open a published model, then a second file of it, such as a Q4_K GGUF "
                   "file: they are compared weight by weight and head by head.");
         gap(ui, 10);
-        if (button(ui, "Open a model…", {.look = ButtonLook::Accent, .notes = {.tooltip = kListedModels}})) begin_open_model(context);
+        if (button(ui, "Open a model…", {.look = ButtonLook::Accent, .notes = {.tooltip = opened_models(context)}}))
+            begin_open_model(context);
         return;
     }
     paragraph(ui, fonts.body, colors.muted,

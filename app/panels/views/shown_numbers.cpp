@@ -30,7 +30,7 @@ ShownNumbers stage_numbers(PanelContext& context) {
     const StageId& id = context.view.stage;
     ShownNumbers shown{matrix_of_stage(context)};
     const bool compares = context.view.compare.on();
-    shown.title = stage_name(id);
+    shown.title = context.structure().plan->name_of(id);
     if (compares && context.view.view != View::Step) shown.title += fmt::format(", layer {}, head {}", id.layer, context.view.head);
     if (shown.matrix.is_difference) shown.title += context.view.compare.swapped ? ", A − B" : ", B − A";
     else if (compares) shown.title += words_of_side(context);

@@ -189,6 +189,7 @@ Words words_of(const Structure& structure, const PlanNode& node) {
     case Op::Norm:
         return norm_words(node.settings);
     case Op::Given:
+        if (node.origin.called.empty()) return {"as recorded", "Numbers from elsewhere; how they came about is not known."};
         return {"as recorded", fmt::format("What your code computed here: {}.", node.origin.text())};
     case Op::PassOn:
         return {"y = x", "Every row passes unchanged."};
@@ -255,7 +256,8 @@ StageText text_of(const Structure& structure, const StageId& id, std::string_vie
     const PlanNode& node = structure.plan->at(id);
     Words words = words_of(structure, node);
     if (node.op != Op::Given && !node.origin.line.empty()) words.sentence += " In your code: " + node.origin.line + ".";
-    return {stage_title(id, noun), std::move(words.formula), std::move(words.sentence)};
+    return {id.stage == Stage::Other ? structure.plan->name_of(id) : stage_title(id, noun), std::move(words.formula),
+            std::move(words.sentence)};
 }
 
 }  // namespace attn::app

@@ -123,7 +123,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     draw_text(list, font, {at.x, at.y + (font_size(fonts.heading) - font_size(font)) * 0.8F}, colors.text, title);
     float x = at.x + text_width(font, title) + context.px(12);
     // If not everything fits, the place is more important than the code name.
-    const std::string code = stage_name(id);
+    const std::string code = id.stage == Stage::Other ? "" : stage_name(id);
     const float code_width = text_width(fonts.mono_small, code) + context.px(10);
     if (x + code_width + text_width(fonts.label, where) <= end) {
         draw_text(list, fonts.mono_small, {x, at.y + context.px(10)}, colors.muted, code);

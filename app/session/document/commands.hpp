@@ -220,6 +220,11 @@ struct PreviewFile {
     std::filesystem::path path;
 };
 /// Cancels FilesState::exporting.
+/// Writes a Python file that the program carries: "attnscope.py" or its example.
+struct ExportPython {
+    std::filesystem::path path;
+    std::string name;
+};
 struct CancelExport {};
 /// Shows the outcome of a file operation done outside the session.
 struct TellFile {
@@ -252,10 +257,10 @@ struct Command {
                  command::StopWriting, command::WriteToken, command::ShowWritten, command::ForgetWritten, command::ChooseRun,
                  command::RenameRun, command::ForgetRun, command::OpenTrainingText, command::SetTrainingText, command::SaveRun,
                  command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile, command::RestoreWork, command::UseText,
-                 command::ExportTensor, command::ExportTable, command::MakeLessonStep, command::ExportLesson, command::CancelExport,
-                 command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget, command::SetHistoryBudget,
-                 command::PreviewFile, command::TellFile, command::EndNotice, command::OpenDump, command::ShowBeside, command::Undo,
-                 command::Redo, command::GoBackToLeft, command::BeginVisit, command::EndVisit>
+                 command::ExportTensor, command::ExportTable, command::MakeLessonStep, command::ExportLesson, command::ExportPython,
+                 command::CancelExport, command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget,
+                 command::SetHistoryBudget, command::PreviewFile, command::TellFile, command::EndNotice, command::OpenDump,
+                 command::ShowBeside, command::Undo, command::Redo, command::GoBackToLeft, command::BeginVisit, command::EndVisit>
         what;
     std::string merge;
 };

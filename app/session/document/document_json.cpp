@@ -214,8 +214,13 @@ std::filesystem::path path_from_json(JsonObject& object, std::string_view key) {
 }
 
 Json to_json(const RecordedNumbers& recorded, const std::filesystem::path& folder) {
+    Json json{{"step", recorded.step}, {"group", recorded.group}};
+    if (recorded.recording->is_shipped()) {
+        json["shipped"] = recorded.recording->name();
+        return json;
+    }
     const std::filesystem::path path = std::filesystem::absolute(recorded.recording->path()).lexically_normal();
-    Json json{{"path", path.string()}, {"step", recorded.step}, {"group", recorded.group}};
+    json["path"] = path.string();
     if (const std::filesystem::path beside = path_below(folder, path); !beside.empty()) json["beside"] = beside.string();
     return json;
 }
@@ -226,6 +231,8 @@ RecordedNumbers recorded_from_json(JsonObject object, const ModelPlaces& places)
     RecordedNumbers recorded;
     const std::filesystem::path path = path_from_json(object, "path"), beside = path_from_json(object, "beside");
     std::int64_t group = 0;
+    std::string shipped;
+    object.read("shipped", shipped);
     object.read("step", recorded.step, 0, static_cast<double>(std::numeric_limits<std::int32_t>::max()));
     object.read("group", group, 0, kMostGroups);
     object.expect_no_more();
@@ -233,7 +240,7 @@ RecordedNumbers recorded_from_json(JsonObject object, const ModelPlaces& places)
     const std::filesystem::path near = places.document_folder / beside;
     const bool moved = !OpenedRecording::is_in(path) && !places.document_folder.empty() && !beside.empty() && OpenedRecording::is_in(near);
     try {
-        recorded.recording = OpenedRecording::open(moved ? near : path);
+        recorded.recording = shipped.empty() ? OpenedRecording::open(moved ? near : path) : OpenedRecording::shipped(shipped);
         (void)OpenedStep(recorded);  // throws if it lacks that step
     } catch (const Error& error) {
         object.fail("path", fmt::format("the recording of this document cannot be opened: {}", error.what()));

@@ -17,12 +17,18 @@ std::vector<std::string> joined(const std::vector<std::vector<std::string>>& row
     return texts;
 }
 
-/// The weights of the first attention; where it has none, its last map, or the last stage that can be drawn.
+/// The weights of the first attention; where it has none, its last map, or the last stage that can be drawn. Without any, the first matrix.
 Look opening_look_at(const OpenedStep& opened) {
     Look look;
+    const recording::AttentionGroup& group = opened.group();
+    if (!group.matrices.empty()) {
+        look.stage = recording::place_of_matrix(group, 0);
+        return look;
+    }
     bool found_map = false;
-    for (const recording::RecordedStage& stage : opened.graph().attentions[opened.group().members.front()].stages) {
-        const std::optional<StageId> id = place_of(opened.group(), stage, 0);
+    const recording::RecordedAttention& first = opened.graph().attentions[group.members.front()];
+    for (const recording::RecordedStage& stage : first.stages) {
+        const std::optional<StageId> id = place_of(group, first, stage, 0);
         if (!id || (found_map && !is_attention_map(id->stage))) continue;
         found_map = is_attention_map(id->stage);
         look.stage = *id;

@@ -35,24 +35,24 @@ HeldOutExample unanswered(const HeldOutTexts& texts, std::int64_t sequence) {
     return example;
 }
 
-std::vector<HeldOutExample> answered(const HeldOutTexts& texts, std::span<const float> logits) {
+/// A sequence with what is asked for; `answer` is called for each such place with its index in the batch, and gives the id said there, if
+/// anything is.
+template <class Answer>
+HeldOutExample answered(const HeldOutTexts& texts, std::int64_t sequence, const Answer& answer) {
     const Batch& batch = texts.batch;
-    std::vector<HeldOutExample> all;
-    for (std::int64_t b = 0; b < batch.tokens.size(); ++b) {
-        HeldOutExample& example = all.emplace_back(unanswered(texts, b));
-        const auto first = static_cast<std::size_t>(b * batch.tokens.length);
-        const std::size_t end = first + static_cast<std::size_t>(batch.tokens.lengths[static_cast<std::size_t>(b)]);
-        for (std::size_t at = first; at < end; ++at) {
-            const std::int32_t target = batch.targets[at];
-            if (target == kIgnoredTarget) continue;
-            const std::int32_t predicted = likeliest_id(logits.subspan(at * texts.vocabulary.size(), texts.known));
-            const std::size_t place = at - first + (texts.fills_in ? 0 : 1);
-            example.tokens[place] = texts.vocabulary[static_cast<std::size_t>(target)];
-            example.predicted[place] = texts.vocabulary[static_cast<std::size_t>(predicted)];
-            example.right[place] = static_cast<std::int8_t>(predicted == target);
-        }
+    HeldOutExample example = unanswered(texts, sequence);
+    const auto first = static_cast<std::size_t>(sequence * batch.tokens.length);
+    const std::size_t end = first + static_cast<std::size_t>(batch.tokens.lengths[static_cast<std::size_t>(sequence)]);
+    for (std::size_t at = first; at < end; ++at) {
+        const std::int32_t target = batch.targets[at];
+        if (target == kIgnoredTarget) continue;
+        const std::optional<std::int32_t> said = answer(at);
+        const std::size_t place = at - first + (texts.fills_in ? 0 : 1);
+        example.tokens[place] = texts.vocabulary[static_cast<std::size_t>(target)];
+        if (said) example.predicted[place] = texts.vocabulary[static_cast<std::size_t>(*said)];
+        example.right[place] = static_cast<std::int8_t>(said == target);
     }
-    return all;
+    return example;
 }
 
 }  // namespace
@@ -61,7 +61,21 @@ Job<HeldOutAnswers> facet::HeldOut::make(const HeldOut& wanted, Ask& ask) {
     return [wanted, pass = ask(Trace{})](const Work& work) {
         const Batch& batch = wanted.texts->batch;
         const auto trace = work.engine.forward(pass->trace->parameters, batch.tokens, batch.source, wanted.forward, work.stop);
-        return HeldOutAnswers{pass->trained_step, answered(*wanted.texts, trace.find(trace.plan->logits())->value.values())};
+        const std::span<const float> logits = trace.find(trace.plan->logits())->value.values();
+        const auto likeliest = [&](std::size_t at) {
+            return std::optional(likeliest_id(logits.subspan(at * wanted.texts->vocabulary.size(), wanted.texts->known)));
+        };
+        HeldOutAnswers answers{pass->trained_step, {}};
+        for (std::int64_t b = 0; b < batch.tokens.size(); ++b) answers.examples.push_back(answered(*wanted.texts, b, likeliest));
+        return answers;
+    };
+}
+
+Job<HeldOutExample> facet::TaskExample::make(const TaskExample& wanted, Ask&) {
+    return [wanted](const Work&) {
+        const Dataset dataset(wanted.task, wanted.seed);
+        const HeldOutTexts texts = held_out_texts(dataset, wanted.task.kind, dataset.probe_batch());
+        return answered(texts, 0, [](std::size_t) { return std::optional<std::int32_t>(); });
     };
 }
 

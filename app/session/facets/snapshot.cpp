@@ -10,6 +10,7 @@
 #include "app/session/document/prepare.hpp"
 #include "app/session/facets/ask.hpp"
 #include "app/session/facets/asked_positions.hpp"
+#include "app/session/facets/recorded_snapshot.hpp"
 #include "app/session/facets/work.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/model/continued_outline.hpp"
@@ -87,30 +88,12 @@ std::shared_ptr<const Parameters<float>> parameters_of(const State& state, const
     return drawn;
 }
 
-std::vector<std::vector<Token>> tokens_of(const std::vector<std::vector<std::string>>& words, const TokenBatch& batch) {
-    std::vector<std::vector<Token>> tokens;
-    for (std::size_t b = 0, i = 0; b < words.size(); ++b) {
-        std::vector<Token>& row = tokens.emplace_back();
-        for (const std::string& word : words[b]) row.push_back({word, batch.ids[i++]});
-    }
-    return tokens;
-}
-
 /// What was recorded is read, not computed.
 BegunPass recorded_pass(const StateRef& state, const RecordedNumbers& numbers, const Work& work) {
-    const OpenedStep opened(numbers);
     const auto start = Clock::now();
-    BegunPass pass;
+    BegunPass pass{.snapshot = recorded_snapshot(numbers, work.room_mib, work.stop)};
     Snapshot& made = pass.snapshot;
     made.state = state;
-    made.trace = std::make_shared<const Trace<float>>(trace_of(opened.recorded(), work.room_mib, work.stop));
-    made.ranges = stage_ranges(*made.trace);
-    made.head_scores = head_scores(*made.trace);
-    recording::RecordedWords words = words_of(numbers.recording->recording(), opened.group());
-    made.tokens = tokens_of(words.queries, made.trace->tokens);
-    made.source_tokens = tokens_of(words.keys, made.trace->source_tokens);
-    made.vocabulary = std::move(words.all);
-    for (const auto& stage : made.trace->stages) made.whole_mib += 4 * static_cast<double>(stage.value.size()) / (1024.0 * 1024.0);
     made.budget_mib = work.budget_mib;
     made.compute_ms = ms_since(start);
     made.serial = next_serial();

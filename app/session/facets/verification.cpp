@@ -8,22 +8,21 @@
 #include "app/session/facets/ask.hpp"
 #include "app/session/facets/work.hpp"
 #include "app/session/states/opened_recording.hpp"
+#include "app/session/values/recording_report.hpp"
 #include "engine/ops/parallel.hpp"
-#include "engine/recording/follow.hpp"
 
 namespace attn::app {
 
 namespace {
 
 /// Of a recording: each stage is computed from those before it. What cannot be computed is not listed.
-reference::Verification checked(const RecordedNumbers& numbers, const Trace<float>& trace, const std::stop_token& stop) {
+reference::Verification checked(const RecordedNumbers& numbers, const RecordingReport& report, const Trace<float>& trace) {
     const OpenedStep opened(numbers);
     reference::Verification verification;
     for (std::size_t layer = 0; layer < opened.group().members.size(); ++layer) {
         const recording::RecordedAttention& attention = opened.graph().attentions[opened.group().members[layer]];
-        const auto checks = check_stages(opened.graph(), attention, opened.step(), opened.parameter(), stop);
-        for (const recording::StageCheck& check : checks) {
-            const auto id = place_of(opened.group(), *attention.find(check.stage), layer);
+        for (const recording::StageCheck& check : report.attentions.at(layer).checks) {
+            const auto id = place_of(opened.group(), attention, *attention.find(check.stage), layer);
             if (!id || trace.find(*id) == nullptr || check.outcome == recording::Outcome::Unknown) continue;
             reference::StageError& stage = verification.stages.emplace_back();
             stage.id = *id;
@@ -41,8 +40,11 @@ reference::Verification checked(const RecordedNumbers& numbers, const Trace<floa
 }  // namespace
 
 Job<reference::Verification> facet::Verification::make(const Verification& wanted, Ask& ask) {
-    return [wanted, state = ask.state(), pass = ask(Trace{})](const Work& work) {
-        if (const RecordedNumbers* recorded = recorded_in(*state)) return checked(*recorded, *pass->trace, work.stop);
+    if (const RecordedNumbers* recorded = recorded_in(*ask.state()))
+        return [numbers = *recorded, pass = ask(Trace{}), report = ask(RecordingReport{})](const Work&) {
+            return checked(numbers, *report, *pass->trace);
+        };
+    return [wanted, pass = ask(Trace{})](const Work& work) {
         // The user or a training run needs the other cores.
         set_thread_budget(std::max(1, work.kept.threads / 2));
         const attn::Trace<float>& trace = *pass->trace;

@@ -98,6 +98,8 @@ public:
     /// Adds the recent files of earlier sessions, newest first, after those opened in this one.
     void set_recent(std::vector<std::string> recent, std::vector<std::string> models);
     const FilesState& state() const { return state_; }
+    /// Shows what the code of the shown recording has logged.
+    void set_logged(std::shared_ptr<const recording::Logged> logged) { state_.logged = std::move(logged); }
     /// Waits until all jobs are done.
     void wait();
 

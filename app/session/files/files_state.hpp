@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/session/document/notice_of.hpp"
+#include "engine/recording/logged.hpp"
 
 namespace attn::app {
 
@@ -111,6 +112,7 @@ struct FilesState {
     std::vector<std::string> recent;                  ///< opened or saved, newest first
     std::vector<std::string> recent_models;           ///< published models, newest first
     std::shared_ptr<const ModelShelf> models;         ///< the latest requested
+    std::shared_ptr<const recording::Logged> logged;  ///< by the code of the shown recording; null: nothing
     std::string clipboard;                            ///< text to copy
     std::uint64_t copies = 0;                         ///< incremented with every text to copy
     std::uint64_t restorations = 0;                   ///< incremented when a RestoreWork succeeds or fails

@@ -7,6 +7,7 @@
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/recording_document.hpp"
+#include "engine/doctor/dump.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
@@ -15,6 +16,7 @@
 #include "engine/io/json_object.hpp"
 #include "engine/io/safetensors_header.hpp"
 #include "engine/io/text_file.hpp"
+#include "engine/recording/recorded_step.hpp"
 #include "engine/train/run_folder.hpp"
 
 namespace attn::app {
@@ -112,6 +114,23 @@ std::filesystem::path folder_of_part(const std::filesystem::path& path) {
     return is_model || is_of_run ? folder : path;
 }
 
+namespace {
+
+/// Whether there are arrays to look at, but none whose name the doctor knows. What cannot be read is left to the doctor, who says why.
+bool has_no_attention(const std::filesystem::path& path) {
+    try {
+        ArrayFile headers;
+        const recording::RecordedStep step({0, 0, path});
+        for (const NamedArray& array : step.tensors())
+            if (recording::count_of(array) > 1) headers.arrays.push_back(array);
+        return !headers.arrays.empty() && doctor::sort_dump(headers).groups.empty();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+}  // namespace
+
 ReadableFile read_any_file(const std::filesystem::path& given, const std::stop_token& stop, const ModelPlaces& places) {
     ReadableFile file;
     const std::filesystem::path path = file.path = folder_of_part(given);
@@ -133,16 +152,24 @@ ReadableFile read_any_file(const std::filesystem::path& given, const std::stop_t
     }
     InputFile input(path, {.stop = stop});
     const std::string start = first_bytes(input, kStart);
+    const auto as_recording = [&] {
+        file.kind = FileKind::Recording;
+        file.document = document_of_recording(OpenedRecording::open(path));
+        return file;
+    };
     if (path.extension() == ".safetensors") {
         file.kind = kind_of_safetensors(path, input, start);
-        return file;
+        return file.kind == FileKind::Dump && has_no_attention(path) ? as_recording() : file;
     }
     if (begins_with(start, "PK\x03\x04") || begins_with(start, "PK\x05\x06")) {  // the latter: an empty archive
         if (path.extension() != ".npz") throw refuse(path, FileFault::Unsupported, "the only archives that can be read are .npz");
         file.kind = FileKind::Dump;
-        return file;
+        return has_no_attention(path) ? as_recording() : file;
     }
-    if (begins_with(start, "\x93NUMPY")) throw refuse(path, FileFault::Unsupported, "a single array has no name: put it into an .npz");
+    if (begins_with(start, "\x93NUMPY")) {
+        if (path.extension() == ".npy") return as_recording();
+        throw refuse(path, FileFault::Unsupported, "the name of an array's file must end in .npy");
+    }
     if (path.extension() == ".json") {
         if (is_lesson(path)) {
             file.kind = FileKind::Lesson;

@@ -20,14 +20,18 @@ public:
     void watch(const std::shared_ptr<const OpenedRecording>& recording);
     /// The watched recording, opened again because it has grown; null if it has not since this was last asked.
     std::shared_ptr<const OpenedRecording> take();
+    /// What the watched recording's code has logged by now; null if nothing.
+    std::shared_ptr<const recording::Logged> logged() const;
 
 private:
     void look(std::shared_ptr<const OpenedRecording> known);
+    bool look_at_log(const OpenedRecording& known, bool afresh);
 
     const std::function<void()> wake_;
     std::filesystem::path watched_;  ///< by the thread that calls watch()
-    std::mutex mutex_;               // guards grown_
+    mutable std::mutex mutex_;       // guards grown_ and logged_
     std::shared_ptr<const OpenedRecording> grown_;
+    std::shared_ptr<const recording::Logged> logged_;
     Worker worker_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "app/session/document/embedded_names.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/document/recording_document.hpp"
 #include "app/session/lessons/lesson_check.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"
@@ -35,6 +36,25 @@ void read_texts(JsonObject& object, std::string_view key, std::vector<std::strin
     if (object.read(key, texts) && texts.empty()) object.fail(key, "expected at least one text");
 }
 
+/// A recording that the program carries, and which of its steps is shown.
+void read_recording(JsonObject& object, LessonStep& step) {
+    std::string name;
+    std::int64_t shown = 0;
+    const bool opens = object.read("recording", name), says_step = object.read("recorded_step", shown, 0, kMaxTrainingSteps);
+    const std::optional<RecordedNumbers> before = step.training ? std::nullopt : step.document.recorded;
+    if (says_step && !opens && !before) object.fail("recorded_step", "there is no recording to show a step of");
+    if (!opens && !says_step) return;
+    for (const char* field : {"preset", "training"})
+        if (object.has(field)) object.fail(field, "a step shows either a model or a recording");
+    try {
+        step.document = document_of_recording(opens ? OpenedRecording::shipped(name) : before->recording, shown);
+    } catch (const Error& error) {
+        object.fail(opens ? "recording" : "recorded_step", error.what());
+    }
+    step.document.look.reset();
+    step.training.reset();
+}
+
 /// Reads the fields that define what is computed; in a training step, those that change how the run's model is shown.
 void read_document(JsonObject& object, LessonStep& step) {
     std::string preset;
@@ -60,6 +80,9 @@ void read_document(JsonObject& object, LessonStep& step) {
                 forward_settings_from_json(std::move(*part), step.training->forward.value_or(step.training->run.train.forward));
         return;
     }
+    if (step.document.recorded)
+        for (const char* field : {"texts", "source_texts", "tokenizer", "special_tokens", "config", "forward"})
+            if (object.has(field)) object.fail(field, "a recording shows what was computed elsewhere");
     read_texts(object, "texts", step.document.texts);
     object.read("source_texts", step.document.source_texts);
     read_enum(object, "tokenizer", kLessonTokenizers, step.document.tokenizer);
@@ -198,6 +221,7 @@ LessonStep read_step(JsonObject& object, const LessonStep& before, bool first) {
     object.read("title", step.title);
     if (!object.read("caption", caption)) object.fail_missing("caption");
     read_training(object, step);
+    read_recording(object, step);
     read_document(object, step);
     read_look(object, step.look);
     name_stack(step, step.look.stage);

@@ -9,6 +9,7 @@
 
 #include "app/session/document/document_error.hpp"
 #include "app/session/document/prepare.hpp"
+#include "app/session/facets/recorded_snapshot.hpp"
 #include "app/session/lessons/lesson_goal.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
@@ -20,6 +21,8 @@
 
 namespace attn::app {
 namespace {
+
+constexpr double kMostRecordedMib = 64;
 
 /// The field of the lesson file that a document error refers to.
 std::string_view field_name(Field field) {
@@ -56,6 +59,10 @@ std::shared_ptr<const Parameters<float>> parameters_of(const Document& document,
 }
 
 Computed compute(Document document, std::shared_ptr<const Parameters<float>> parameters) {
+    if (document.recorded) {
+        Snapshot snapshot = recorded_snapshot(*document.recorded, kMostRecordedMib);
+        return {std::move(document), std::move(snapshot)};
+    }
     Prepared prepared = prepare(document);
     parameters = parameters == nullptr ? parameters_of(document, prepared.config) : parameters_for(document, prepared.config, parameters);
     Computed computed;
@@ -253,6 +260,7 @@ void Checker::check_gradients() {
 }
 
 void Checker::check_comparison() {
+    if (look().compare != Compare::Off && step_->document.recorded) fail("compare", "a recording is not computed again");
     if (look().compare != Compare::Unmasked) return;
     const Trace<float> unmasked =
         trace_forward<float>(trace().parameters, trace().tokens, trace().source_tokens, without_masks(trace().settings));

@@ -16,4 +16,6 @@ struct HeldOutTexts {
     bool fills_in = false;                ///< hidden tokens are asked for in their own place, others at the one before
 };
 
+HeldOutTexts held_out_texts(const Dataset& dataset, TaskKind task, Batch sequences);
+
 }  // namespace attn::app

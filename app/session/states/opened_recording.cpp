@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <system_error>
+#include <utility>
 
+#include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"
 
 namespace attn::app {
@@ -36,28 +39,49 @@ bool OpenedRecording::is_in(const std::filesystem::path& path) {
     return false;
 }
 
-OpenedRecording::OpenedRecording(const std::filesystem::path& path) : described_(written_at(path)) {
-    recording_ = recording::read_recording(path);
+OpenedRecording::OpenedRecording(recording::Recording recording) : recording_(std::move(recording)) {
     for (const recording::StepFile& file : recording_.steps)
         if (steps_.empty() || steps_.back() != file.step) steps_.push_back(file.step);
-    if (steps_.empty()) throw FileError(FileFault::Schema, path.string(), "", "holds no step yet");
+    if (steps_.empty()) throw FileError(FileFault::Schema, path().string(), "", "holds no step yet");
 }
 
 std::shared_ptr<const OpenedRecording> OpenedRecording::open(const std::filesystem::path& path) {
-    return std::shared_ptr<const OpenedRecording>(new OpenedRecording(path));
+    const std::filesystem::file_time_type described = written_at(path);
+    std::shared_ptr<OpenedRecording> opened(new OpenedRecording(recording::read_recording(path)));
+    opened->described_ = described;
+    opened->logged_ = recording::read_logged(path, opened->recording_.run);
+    return opened;
+}
+
+std::shared_ptr<const OpenedRecording> OpenedRecording::shipped(std::string_view name) {
+    const std::string folder = fmt::format("recordings/{}/", name);
+    std::string_view description;
+    std::vector<recording::StepFile> steps;
+    for (const EmbeddedFile& file : embedded_assets()) {
+        if (!file.name.starts_with(folder)) continue;
+        if (file.name.ends_with(".json")) description = file.bytes;
+        else steps.push_back({std::ssize(steps), 0, file.name, std::as_bytes(std::span(file.bytes))});
+    }
+    if (description.empty()) throw Error(fmt::format("there is no recording \"{}\" in the program", escaped(name)));
+    std::shared_ptr<OpenedRecording> opened(new OpenedRecording(recording::read_recording(description, std::move(steps), name)));
+    opened->shipped_ = true;
+    return opened;
 }
 
 bool OpenedRecording::has_grown() const {
+    std::error_code unknown;
+    if (shipped_ || !std::filesystem::is_directory(path(), unknown)) return false;
     if (written_at(path()) != described_) return true;
     return recording::count_steps(path(), recording_.run) != recording_.steps.size();
 }
 
+bool OpenedRecording::describes_the_same(const OpenedRecording& other) const {
+    return path() == other.path() && recording_.run == other.recording_.run && described_ == other.described_;
+}
+
 bool RecordedNumbers::operator==(const RecordedNumbers& other) const {
-    const auto is_same = [](const OpenedRecording& a, const OpenedRecording& b) {
-        return a.path() == b.path() && a.recording().run == b.recording().run;
-    };
-    const bool same =
-        recording == other.recording || (recording != nullptr && other.recording != nullptr && is_same(*recording, *other.recording));
+    const bool same = recording == other.recording ||
+                      (recording != nullptr && other.recording != nullptr && recording->describes_the_same(*other.recording));
     return same && step == other.step && group == other.group;
 }
 
@@ -67,11 +91,12 @@ std::string OpenedRecording::name() const {
 }
 
 OpenedStep::OpenedStep(const RecordedNumbers& numbers)
-    : recording_(numbers.recording), step_(step_file(recording_->recording(), numbers.step).path),
-      graph_(&graph_of(recording_->recording(), step_)), groups_(recording::groups_of(*graph_)),
+    : recording_(numbers.recording), step_(step_file(recording_->recording(), numbers.step)),
+      graph_(&graph_of(recording_->recording(), step_)), groups_(recording::groups_of(*graph_, step_)),
       group_(std::min(numbers.group, groups_.empty() ? 0 : groups_.size() - 1)),
       parameter_(parameters_as_of(recording_->recording(), step_file(recording_->recording(), numbers.step))) {
-    if (groups_.empty()) throw FileError(FileFault::Schema, step_.source(), "", "holds no attention whose queries and keys are known");
+    if (groups_.empty())
+        throw FileError(FileFault::Schema, step_.source(), "", "holds nothing that can be drawn: no array of one to five axes");
 }
 
 }  // namespace attn::app

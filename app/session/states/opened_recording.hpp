@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/recording/logged.hpp"
 #include "engine/recording/recorded_trace.hpp"
 #include "engine/recording/recording.hpp"
 
@@ -21,21 +22,31 @@ public:
     static bool is_in(const std::filesystem::path& path);
     /// Throws FileError as read_recording(), and if it holds no step.
     static std::shared_ptr<const OpenedRecording> open(const std::filesystem::path& path);
+    /// One that the program carries, which lessons show. Throws Error if there is none of that name.
+    static std::shared_ptr<const OpenedRecording> shipped(std::string_view name);
 
+    /// Of one that the program carries, only its name.
     const std::filesystem::path& path() const { return recording_.path; }
+    bool is_shipped() const { return shipped_; }
+    /// What its code had logged when it was opened; null if nothing.
+    const std::shared_ptr<const recording::Logged>& logged() const { return logged_; }
     const recording::Recording& recording() const { return recording_; }
     /// In rising order, at least one.
     const std::vector<std::int64_t>& steps() const { return steps_; }
     /// Whether its folder holds another list of steps by now, or another description. Throws FileError if it cannot be listed.
     bool has_grown() const;
+    /// Whether the other one is the same run in the same place, as it was described when this was opened; it may have more steps.
+    bool describes_the_same(const OpenedRecording& other) const;
     /// The name of the folder.
     std::string name() const;
 
 private:
-    explicit OpenedRecording(const std::filesystem::path& path);
+    explicit OpenedRecording(recording::Recording recording);
 
     recording::Recording recording_;
     std::vector<std::int64_t> steps_;
+    bool shipped_ = false;
+    std::shared_ptr<const recording::Logged> logged_;
     std::filesystem::file_time_type described_{};  ///< when recording.json was written; the beginning of time if there is none
 };
 

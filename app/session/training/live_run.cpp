@@ -24,11 +24,9 @@ Batch first_of(const Batch& all, std::int64_t count) {
 }
 
 std::shared_ptr<const HeldOutTexts> held_out_of(const TrainingRun& run) {
-    const Tokenizer& tokenizer = run.dataset().tokenizer();
-    const std::vector<std::string>& symbols = tokenizer.vocabulary();
-    return std::make_shared<const HeldOutTexts>(HeldOutTexts{first_of(run.dataset().validation(), kExamples), symbols,
-                                                             symbols.size() - static_cast<std::size_t>(tokenizer.places()),
-                                                             task_info(run.settings().task.kind).model == Architecture::Encoder});
+    const Dataset& dataset = run.dataset();
+    return std::make_shared<const HeldOutTexts>(
+        held_out_texts(dataset, run.settings().task.kind, first_of(dataset.validation(), kExamples)));
 }
 
 class EngineRun : public LiveRun {

@@ -30,11 +30,22 @@ namespace facet {
 /// What the state's model answers to held-out sequences of its run.
 struct HeldOut {
     using Value = HeldOutAnswers;
-    static constexpr FacetInfo kInfo{.pause = std::chrono::milliseconds(250)};
+    static constexpr FacetInfo kInfo{.pause = std::chrono::milliseconds(250), .runs_model = true};
     std::shared_ptr<const HeldOutTexts> texts;
     ForwardSettings forward;  ///< of the run
     static Job<Value> make(const HeldOut&, Ask& ask);
     bool operator==(const HeldOut&) const = default;
+};
+
+/// A held-out sequence of a task that nothing has been trained on yet: what is asked for counts as not right, and nothing is predicted.
+/// Belongs to no state.
+struct TaskExample {
+    using Value = HeldOutExample;
+    static constexpr FacetInfo kInfo{.failed = "there is no example: "};
+    TaskSettings task;
+    std::uint64_t seed = 0;
+    static Job<Value> make(const TaskExample& wanted, Ask& ask);
+    bool operator==(const TaskExample&) const = default;
 };
 
 }  // namespace facet

@@ -5,15 +5,24 @@
 #include <vector>
 
 #include "app/session/values/facet.hpp"
+#include "engine/plan/stage.hpp"
 #include "engine/recording/code_findings.hpp"
+#include "engine/recording/follow.hpp"
 
 namespace attn::app {
 
 /// All texts are escaped.
 struct RecordingReport {
+    /// A stage that the graph names, without numbers.
+    struct Missing {
+        StageId id;
+        std::string name, why;  ///< "scores", "not recorded"
+    };
     struct Attention {
         std::string name, source;  ///< "encoder.0.attn", "model.py:41"; "" if unknown
         std::vector<recording::CodeFinding> findings{};
+        std::vector<recording::StageCheck> checks{};  ///< whether each stage follows from those before it
+        std::vector<Missing> missing{};               ///< in the order of the code
     };
     std::vector<std::string> groups;                ///< all that there are, in words: "encoder.0.attn and 3 more, 8 heads"
     std::vector<Attention> attentions;              ///< of the shown group, in the order of the code
