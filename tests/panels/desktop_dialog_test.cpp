@@ -60,6 +60,7 @@ TEST_F(DesktopDialogTest, IsTheOnlyOneWhereFilesAreNotListed) {
     };
     asks(begin_open, What::OpenFile, "");
     asks(begin_open_model, What::OpenFile, "");
+    asks(begin_open_run, What::OpenFolder, "");
     asks(begin_tokenizer, What::OpenFile, "");
     asks([](PanelContext& context) { begin_save(context, false); }, What::SaveFile, "causal-attention.attnscope.json");
     abilities.writes_folders = false;

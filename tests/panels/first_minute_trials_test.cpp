@@ -175,6 +175,8 @@ TEST_F(Trial, L3BothMasks) {
     frames(4, ui_frame);
     ASSERT_EQ(session->document().texts.size(), 2U);
     EXPECT_EQ(session->document().texts[1], "Lily is sad.");
+    EXPECT_EQ(view.batch, 1);
+    for (const Axis axis : {Axis::T, Axis::S}) EXPECT_LT(view.locked.on(axis).value_or(0), 4) << "no padding is chosen";
     const std::vector<Token>& chips = session->snapshot()->tokens[1];
     EXPECT_EQ(std::count_if(chips.begin(), chips.end(), [](const Token& chip) { return !chip.padding; }), 4);
     EXPECT_TRUE(chips.back().padding);

@@ -97,6 +97,11 @@ void begin_open(PanelContext& context) {
 
 namespace {
 
+void begin_open_folder(PanelContext& context) {
+    begin(context, FileTask::Open, usual_folder(context));
+    ask_desktop(context, DesktopQuestion::What::OpenFolder);
+}
+
 void begin_with_models(PanelContext& context, FileTask task) {
     if (!context.abilities.lists_files) return begin_where_wanted(context, task, "");
     begin(context, task, "");
@@ -104,6 +109,11 @@ void begin_with_models(PanelContext& context, FileTask task) {
 }
 
 }  // namespace
+
+void begin_open_run(PanelContext& context) {
+    if (context.abilities.lists_files) begin_open(context);
+    else begin_open_folder(context);
+}
 
 void begin_open_model(PanelContext& context) { begin_with_models(context, FileTask::Open); }
 
@@ -289,10 +299,8 @@ void draw_file_items(PanelContext& context) {
     if (menu_item(ui, "Open a model…", false, opened_models(context))) begin_open_model(context);
     DesktopDialog& desktop = context.view.files.desktop;
     if (desktop.there &&
-        menu_item(ui, "Open a folder…", false, fmt::format("Of a model or a training run, in the {}.", context.abilities.dialog))) {
-        begin(context, FileTask::Open, usual_folder(context));
-        ask_desktop(context, DesktopQuestion::What::OpenFolder);
-    }
+        menu_item(ui, "Open a folder…", false, fmt::format("Of a model or a training run, in the {}.", context.abilities.dialog)))
+        begin_open_folder(context);
     if (menu_item(ui, "Record your own code…", false, "Attention in your PyTorch code, as it runs.")) begin_own_code(context);
     if (context.abilities.lists_files) draw_recent_items(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);

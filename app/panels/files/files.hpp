@@ -22,6 +22,8 @@ void draw_notice_in_sheet(PanelContext& context);
 void begin_new(PanelContext& context);
 /// Opens the Open sheet at the folder used last, or at the models if nothing has been opened yet.
 void begin_open(PanelContext& context);
+/// The same for the folder of a run: where files are not listed, the system's dialog chooses a folder.
+void begin_open_run(PanelContext& context);
 /// Opens the Open sheet at the user's models.
 void begin_open_model(PanelContext& context);
 /// Open a sheet to choose the file whose weights are compared with the opened model's, or another tokenizer.

@@ -15,6 +15,7 @@
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/views/dump_findings.hpp"
 #include "app/session/document/new_words.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/document/weights_origin.hpp"
@@ -200,6 +201,8 @@ Badge badge_of_recording(const PanelContext& context, const reference::Verificat
 
 Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
+    if (is_about_dump(context))
+        return {colors.faint, "of a file", "", "What is said here is about the opened file, not about what the other views show."};
     if (!context.ready())
         return {colors.faint, context.snapshot.problem.empty() ? context.computing("computing") : "nothing computed", "", ""};
     if (!context.up_to_date)

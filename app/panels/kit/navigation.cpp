@@ -102,7 +102,11 @@ void keep_view_valid(ViewState& view, const Structure& structure) {
 
 void keep_selection_in_text(ViewState& view, const Structure& structure) {
     SelectionWhileTyping& typing = view.text_row.typing;
-    const std::int64_t length = structure.tokens.length, before = std::exchange(typing.length, length);
+    // Of the shown text: what follows it is padding.
+    const std::vector<std::int64_t>& lengths = structure.tokens.lengths;
+    const auto text = static_cast<std::size_t>(view.batch);
+    const std::int64_t length = text < lengths.size() && !view.text_row.source ? lengths[text] : structure.tokens.length;
+    const std::int64_t before = std::exchange(typing.length, length);
     const bool edits = view.text_row.edit.editing, edited = std::exchange(typing.editing, edits);
     if ((edits || edited) && view.locked == typing.kept) {
         view.locked = typing.wanted;
@@ -111,6 +115,9 @@ void keep_selection_in_text(ViewState& view, const Structure& structure) {
         typing.at_end = before > 0 && view.locked.on(Axis::T) == before - 1;
     }
     if ((edits || edited) && typing.at_end) view.locked.set(Axis::T, length - 1);
+    for (const Axis axis : {Axis::T, Axis::S})
+        if (const auto index = view.locked.on(axis); (edits || edited) && index && *index >= length)
+            view.locked.set(axis, std::max<std::int64_t>(length - 1, 0));
     if (structure.plan->find(view.stage) != nullptr) {
         for (const Dim& dim : structure.shape_of(view.stage)) {
             if (dim.axis != Axis::T && dim.axis != Axis::S) continue;

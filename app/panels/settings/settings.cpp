@@ -321,7 +321,7 @@ void draw_all_sections(PanelContext& context) {
     }
     reveal_found(context, found_section);
     mark_found(context);
-    if (first)
+    if (first && searching)
         paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
                   "No setting of this name. Ctrl+K searches everything.");
 }

@@ -430,7 +430,7 @@ void draw_files(PanelContext& context) {
                           .disabled = nothing}}))
         begin_save_run(context, run.run);
     ImGui::SameLine(0, context.px(8));
-    if (button(ui, "Open…", {.width = half, .notes = {.tooltip = "Opens the folder of a run as it was left."}})) begin_open(context);
+    if (button(ui, "Open…", {.width = half, .notes = {.tooltip = "Opens the folder of a run as it was left."}})) begin_open_run(context);
 }
 
 std::string megabytes(std::size_t bytes) {
@@ -534,7 +534,7 @@ void draw_settings_of_first_run(PanelContext& context) {
     draw_mistake(context);
     draw_stop(context);
     separator(ui);
-    if (link(ui, "Open a run …", "A folder that “train” or the window has written.")) begin_open(context);
+    if (link(ui, "Open a run …", "A folder that “train” or the window has written.")) begin_open_run(context);
     gap(ui, 4);
     if (link(ui, "All settings", "Sampling, parts of the model, memory and saving, too.")) context.view.train.all_settings = true;
     if (const std::string& refused = context.training.status->message; !refused.empty())

@@ -29,6 +29,12 @@ std::string exact(double number) {
     return std::isnan(number) ? "NaN" : std::isinf(number) ? (number < 0 ? "−∞" : "∞") : format_exact(static_cast<float>(number));
 }
 
+/// What is masked on both sides does not differ.
+template <class Number>
+Number recorded_minus_expected(Number recorded, Number expected) {
+    return recorded == expected ? Number() : recorded - expected;
+}
+
 /// The largest finite magnitude of both.
 float reach_of_both(const doctor::Beside& beside) {
     float reach = 0;
@@ -121,7 +127,7 @@ void draw_recorded_beside_expected(PanelContext& context) {
     std::vector<float> change;
     float most = 0;
     for (std::size_t i = 0; i < beside.recorded_map.size(); ++i) {
-        change.push_back(beside.recorded_map[i] - beside.expected_map[i]);
+        change.push_back(recorded_minus_expected(beside.recorded_map[i], beside.expected_map[i]));
         if (std::isfinite(change.back())) most = std::max(most, std::abs(change.back()));
     }
     const float reach = reach_of_both(beside);
@@ -149,7 +155,7 @@ void draw_recorded_cell(PanelContext& context) {
     gap(ui, 8);
     value_row(ui, "recorded", exact(finding->beside->recorded));
     value_row(ui, "expected", exact(finding->beside->expected));
-    value_row(ui, "recorded − expected", exact(finding->beside->recorded - finding->beside->expected));
+    value_row(ui, "recorded − expected", exact(recorded_minus_expected(finding->beside->recorded, finding->beside->expected)));
 }
 
 }  // namespace attn::app

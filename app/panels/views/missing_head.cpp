@@ -72,6 +72,7 @@ void draw_missing_head(PanelContext& context, const CellRef& cell) {
     if (!of_weights || !context.snapshot.is_whole() || !can_write(context) || !weights_origin(context.document).learned) return;
     if (cell.stage.stack == Stack::Encoder) return;
     const std::int64_t sequence = cell.index[0], position = cell.index[2];
+    if (position >= context.structure().tokens.lengths.at(static_cast<std::size_t>(sequence))) return;  // padding predicts nothing
     const auto words = context.ask_latest(facet::NextWords{sequence, {}, position});
     if (words && words->likeliest.empty()) return;
     gap(context.ui(), 12);
