@@ -411,6 +411,7 @@ TEST_F(EngineerTrial, E3CheckMyCode) {
     EXPECT_EQ(canvas.calls.size(), 3U) << "recorded, expected and their difference, and nothing of the shown model";
     EXPECT_EQ(find_window("##text"), nullptr);
     EXPECT_EQ(find_window("##strip"), nullptr);
+    EXPECT_FALSE(view.drawn.verified) << "a badge of the model behind";
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ Badge badge_of_recording(const PanelContext& context, const reference::Verificat
 Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
     if (is_about_dump(context))
-        return {colors.faint, "of a file", "", "What is said here is about the opened file, not about what the other views show."};
+        return {colors.faint, "opened file", "", "What is said here is about the opened file, not about what the other views show."};
     if (!context.ready())
         return {colors.faint, context.snapshot.problem.empty() ? context.computing("computing") : "nothing computed", "", ""};
     if (!context.up_to_date)

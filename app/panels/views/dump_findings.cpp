@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,7 @@ struct BesideMap {
     const char* id;
     std::string title;
     const std::vector<float>& values;
+    const std::vector<std::uint8_t>& keep;
     float reach;
 };
 
@@ -65,7 +68,8 @@ void draw_beside_map(PanelContext& context, const doctor::Beside& beside, const 
     options.marks = {.row = beside.row - beside.first_row, .col = beside.col - beside.first_col};
     options.zoom = options.pan = false;
     HeatmapViewState whole;
-    const HeatmapData data{.values = map.values.data(), .rows = beside.rows, .cols = beside.cols, .row_stride = beside.cols};
+    const HeatmapData data{
+        .values = map.values.data(), .rows = beside.rows, .cols = beside.cols, .row_stride = beside.cols, .keep = map.keep.data()};
     const HeatmapResult hit =
         heatmap_view(context.ui(), map.id, min, max, data, {.map = ColorMap::Diverging, .lo = -map.reach, .hi = map.reach}, whole, options);
     if (hit.hovered) heatmap_tooltip(context.ui(), data, *hit.hovered, options.rows, options.cols);
@@ -125,16 +129,19 @@ void draw_recorded_beside_expected(PanelContext& context) {
     if (beside.rows == 0)
         return paragraph(ui, fonts.label, colors.faint, "The other numbers of this stage cannot be computed from the file.");
     std::vector<float> change;
+    std::vector<std::uint8_t> keep;  // 0: hidden on both sides, as a mask writes it
     float most = 0;
     for (std::size_t i = 0; i < beside.recorded_map.size(); ++i) {
-        change.push_back(recorded_minus_expected(beside.recorded_map[i], beside.expected_map[i]));
+        const float recorded = beside.recorded_map[i], expected = beside.expected_map[i];
+        keep.push_back(static_cast<std::uint8_t>(recorded != expected || recorded > std::numeric_limits<float>::lowest()));
+        change.push_back(recorded_minus_expected(recorded, expected));
         if (std::isfinite(change.back())) most = std::max(most, std::abs(change.back()));
     }
     const float reach = reach_of_both(beside);
     const std::array<BesideMap, 3> maps = {
-        {{"##recorded", "recorded", beside.recorded_map, reach},
-         {"##expected", "expected", beside.expected_map, reach},
-         {"##difference", fmt::format("recorded − expected, up to {}", format_number(most)), change, most > 0 ? most : 1}}};
+        {{"##recorded", "recorded", beside.recorded_map, keep, reach},
+         {"##expected", "expected", beside.expected_map, keep, reach},
+         {"##difference", fmt::format("recorded − expected, up to {}", format_number(most)), change, keep, most > 0 ? most : 1}}};
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float between = context.px(24), width = ImGui::GetContentRegionAvail().x;
     const float side = std::min((width - 2 * between) / 3, context.px(360));
