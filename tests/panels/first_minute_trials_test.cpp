@@ -12,6 +12,8 @@
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/texts.hpp"
+#include "app/panels/views/look_at_line.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/document/new_words.hpp"
 #include "app/session/document/presets.hpp"
@@ -151,6 +153,24 @@ TEST_F(Trial, L2OwnSentence) {
     EXPECT_FALSE(view.drawn.problem);
     EXPECT_FALSE(view.drawn.unread_text);
     EXPECT_LE(clicks, 1);
+}
+
+/// What is new in one text is not said of another.
+TEST_F(Trial, TheEyeSpeaksOfTheShownText) {
+    for (const Axis axis : {Axis::T, Axis::S}) view.locked.set(axis, 1);  // which both texts have
+    frames(2, ui_frame);
+    session->apply({command::SetTexts{{"Tom gives a red scooter to Sofia.", "Lily is sad."}, {}}, ""});
+    session->wait();
+    frames(4, ui_frame);
+    const auto said = [&] {
+        std::string words;
+        with_context([&](PanelContext& context) { words = eye_sentence(context); });
+        return words;
+    };
+    EXPECT_THAT(said(), testing::HasSubstr("“scooter” and “Sofia” are new"));
+    with_context([](PanelContext& context) { show_text(context, 1); });
+    frames(3, ui_frame);
+    EXPECT_THAT(said(), testing::Not(testing::HasSubstr("scooter")));
 }
 
 TEST_F(Trial, L3BothMasks) {

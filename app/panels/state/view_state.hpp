@@ -93,7 +93,8 @@ struct ManyHeads {
 /// Where a text with words that are new to the model was first shown: there, the line with the eye says what that means.
 struct NewWordsTold {
     std::vector<std::string> texts;
-    std::weak_ptr<const Setup> setup{};  ///< what the sentence is about
+    std::weak_ptr<const Setup> setup{};  ///< what the sentence is about, and which text of it
+    std::size_t text = 0;
     std::string sentence{};
     StageId stage{};
     std::int64_t head = 0;

@@ -62,10 +62,14 @@ std::string words_of_new_words(PanelContext& context) {
     ViewState& view = context.view;
     NewWordsTold& told = view.text_row.told;
     const std::shared_ptr<const Setup>& setup = context.snapshot.state->setup;
-    if (told.setup.lock() != setup) {
+    const auto text = std::min(static_cast<std::size_t>(view.batch), setup->texts.size() - 1);
+    if (told.setup.lock() != setup || told.text != text) {
         if (told.texts != setup->texts) told = {.texts = setup->texts, .stage = view.stage, .head = view.head, .cell = view.locked};
         told.setup = setup;
-        told.sentence = new_words_sentence(*setup);
+        told.text = text;
+        Setup of_shown = *setup;
+        of_shown.texts = {setup->texts[text]};
+        told.sentence = new_words_sentence(of_shown);
     }
     if (told.stage != view.stage || told.head != view.head || told.cell != view.locked) return "";
     return told.sentence;
