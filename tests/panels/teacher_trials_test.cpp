@@ -320,6 +320,17 @@ TEST_F(TeacherTrial, T5Dropout) {
     EXPECT_FALSE(find_labelled("##text", "##end_dropout"));
 }
 
+TEST_F(TeacherTrial, DigitsGoToTheFramedSettingAndAreNoKeys) {
+    command_by_name("softmax temperature");
+    frames(4, ui_frame);
+    const bool left = view.panes.left;
+    for (const char* typed : {"1", ".", "5"}) type(typed, ui_frame);  // 1 hides the settings elsewhere
+    frames(3, ui_frame);
+    enter();
+    EXPECT_NEAR(session->document().forward.temperature, 1.5, 1e-6);
+    EXPECT_EQ(view.panes.left, left);
+}
+
 class EngineerTrial : public TeacherTrial {
 protected:
     /// What code without the scaling records.
