@@ -59,6 +59,7 @@ TEST_F(TextRow, TheLastWordStaysChosenWhileTheTextIsTyped) {
     view.locked.set(Axis::T, last);
     frames(2, ui_frame);
     for (std::size_t i = session->document().texts[0].size(); i > 0; --i) press(Key::Backspace, ui_frame);
+    EXPECT_EQ(view.locked.on(Axis::T), 0) << "an empty text has one place, of padding";
     type("the cat sat on the mat", ui_frame);
     frames(3, ui_frame);
     ASSERT_EQ(session->document().texts[0], "the cat sat on the mat");

@@ -106,6 +106,7 @@ void keep_selection_in_text(ViewState& view, const Structure& structure) {
     const std::vector<std::int64_t>& lengths = structure.tokens.lengths;
     const auto text = static_cast<std::size_t>(view.batch);
     const std::int64_t length = text < lengths.size() && !view.text_row.source ? lengths[text] : structure.tokens.length;
+    const std::int64_t last = std::max<std::int64_t>(length - 1, 0);  // an empty text is a place of padding
     const std::int64_t before = std::exchange(typing.length, length);
     const bool edits = view.text_row.edit.editing, edited = std::exchange(typing.editing, edits);
     if ((edits || edited) && view.locked == typing.kept) {
@@ -114,10 +115,9 @@ void keep_selection_in_text(ViewState& view, const Structure& structure) {
         typing.wanted = view.locked;
         typing.at_end = before > 0 && view.locked.on(Axis::T) == before - 1;
     }
-    if ((edits || edited) && typing.at_end) view.locked.set(Axis::T, length - 1);
+    if ((edits || edited) && typing.at_end) view.locked.set(Axis::T, last);
     for (const Axis axis : {Axis::T, Axis::S})
-        if (const auto index = view.locked.on(axis); (edits || edited) && index && *index >= length)
-            view.locked.set(axis, std::max<std::int64_t>(length - 1, 0));
+        if (const auto index = view.locked.on(axis); (edits || edited) && index && *index >= length) view.locked.set(axis, last);
     if (structure.plan->find(view.stage) != nullptr) {
         for (const Dim& dim : structure.shape_of(view.stage)) {
             if (dim.axis != Axis::T && dim.axis != Axis::S) continue;
