@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -35,9 +36,24 @@ std::string lines_from(const std::filesystem::path& path, std::uint64_t& from) {
     return text;
 }
 
+/// Converting what no float can hold is undefined.
+float nearest_float(double value) {
+    using Limits = std::numeric_limits<float>;
+    if (std::abs(value) > static_cast<double>(Limits::max())) return value < 0 ? -Limits::infinity() : Limits::infinity();
+    return static_cast<float>(value);
+}
+
+/// A text of which no more is kept than a person reads; it ends between two characters.
+std::string beginning_of(const std::string& text) {
+    if (text.size() <= kMostLoggedText) return text;
+    std::size_t end = kMostLoggedText;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return text.substr(0, end) + " …";
+}
+
 /// A number as attnscope.py writes it, where JSON has none for it; nothing for a text.
 std::optional<float> number_of(const Json& value) {
-    if (value.is_number()) return static_cast<float>(value.number());
+    if (value.is_number()) return nearest_float(value.number());
     if (value.is_null()) return std::numeric_limits<float>::quiet_NaN();
     if (value.is_string() && value.text() == "inf") return std::numeric_limits<float>::infinity();
     if (value.is_string() && value.text() == "-inf") return -std::numeric_limits<float>::infinity();
@@ -63,10 +79,10 @@ void take_texts(Logged& logged, const Json& line, double step) {
     LoggedTexts one{static_cast<std::int64_t>(step), {}};
     for (const auto& [name, value] : line.members()) {
         if (name == "step") continue;
-        if (value.is_string()) one.texts.push_back(name + ": " + value.text());
+        if (value.is_string() && one.texts.size() < kMostTextsOfStep) one.texts.push_back(beginning_of(name + ": " + value.text()));
         if (!value.is_list()) continue;
         for (const Json& text : value.items())
-            if (text.is_string()) one.texts.push_back(text.text());
+            if (text.is_string() && one.texts.size() < kMostTextsOfStep) one.texts.push_back(beginning_of(text.text()));
     }
     if (one.texts.empty()) return;
     if (logged.texts.size() == kMostLoggedTexts) logged.texts.erase(logged.texts.begin());

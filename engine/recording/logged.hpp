@@ -32,6 +32,7 @@ struct Logged {
 };
 
 inline constexpr std::size_t kMostCurves = 64, kMostLoggedTexts = 200;
+inline constexpr std::size_t kMostTextsOfStep = 16, kMostLoggedText = 2000;  ///< the latter in bytes; longer ones are cut, with "…"
 
 /// Reads what the first rank of a run has logged since `before` was read; without it, from the beginning. Null if there is nothing new.
 /// Lines that are not as expected are left out, as is a last line that is not complete. Throws FileError if a file cannot be read.

@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+#include <vector>
+
 #include "app/session/session.hpp"
+#include "engine/io/array_file.hpp"
+#include "engine/io/safetensors.hpp"
 #include "engine/trace/trace_file.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
@@ -62,6 +68,38 @@ TEST_F(DoctorView, ThePathFieldIsInSightInASmallWindow) {
     });
     ASSERT_TRUE(place);
     EXPECT_LT(place->y, 300);
+}
+
+/// Beside a mistake, what a mask hides on both sides is not drawn as numbers that went wrong.
+TEST_F(DoctorView, HiddenCellsBesideAMistakeAreHatched) {
+    open_example("causal-attention");
+    const attn::test::TemporaryFolder folder;
+    const std::filesystem::path dump = folder.path() / "dump.safetensors";
+    ArrayFile file = trace_arrays(trace());
+    NamedArray& masked = *std::find_if(file.arrays.begin(), file.arrays.end(), [](const NamedArray& array) {
+        return array.name == tensor_name({Stage::Masked, 0});
+    });
+    std::vector<float> numbers = file.values<float>(masked.name);
+    const auto hidden = std::count_if(numbers.begin(), numbers.end(), [](float number) { return number < -1e30F; });
+    ASSERT_GT(hidden, 0);
+    for (float& number : numbers)
+        if (number < -1e30F) number = -std::numeric_limits<float>::infinity();
+    numbers[0] += 1;
+    masked = make_array<float>(masked.name, masked.shape, numbers);
+    write_safetensors(dump, file);
+    enter(dump.string());
+    const auto report = session->dump();
+    ASSERT_NE(report, nullptr);
+    bool shown = false;
+    for (std::size_t place = 0; place < report->diagnosis.findings.size(); ++place) {
+        view.doctor.finding = place;
+        frame(ui_frame);
+        for (const NullCanvas::Call& call : canvas.calls) {
+            shown = shown || call.request.data.keep != nullptr;
+            EXPECT_EQ(call.alarming, 0) << place;
+        }
+    }
+    EXPECT_TRUE(shown);
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -26,6 +29,7 @@
 #include "engine/io/npy.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/recording/logged.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
@@ -217,6 +221,31 @@ TEST_F(RecordingSession, ShowsWhatIsLoggedAsItComes) {
     again->update();
     ASSERT_NE(again->files().logged, nullptr) << "at once, not with the first look";
     EXPECT_EQ(again->files().logged->curves[0].values, logged.curves[0].values);
+}
+
+/// What code logs may be of any size; a window that shows it stays usable.
+TEST(Logged, NumbersAndTextsHaveBounds) {
+    const attn::test::TemporaryFolder folder;
+    std::ofstream(folder / "curves-run1-rank0.jsonl") << R"({"step": 0, "loss": 1e300})"
+                                                         "\n"
+                                                         R"({"step": 1, "loss": -1e300})"
+                                                         "\n";
+    std::string most = "a";  // the limit falls into a letter of two bytes
+    while (most.size() < 3 * recording::kMostLoggedText) most += "é";
+    std::string many = R"({"step": 0, "prompt": ")" + most + R"(", "texts": [)";
+    for (int i = 0; i < 40; ++i) many += i == 0 ? R"("x")" : R"(, "x")";
+    std::ofstream(folder / "texts-run1-rank0.jsonl") << many << "]}\n";
+    const auto logged = recording::read_logged(folder.path(), 1);
+    ASSERT_NE(logged, nullptr);
+    ASSERT_EQ(logged->curves.size(), 1U);
+    EXPECT_THAT(logged->curves[0].values,
+                testing::ElementsAre(std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()));
+    ASSERT_EQ(logged->texts.size(), 1U);
+    EXPECT_EQ(logged->texts[0].texts.size(), recording::kMostTextsOfStep);
+    const std::string& cut = logged->texts[0].texts[0];
+    EXPECT_TRUE(cut.starts_with("prompt: aé")) << cut;
+    EXPECT_TRUE(cut.ends_with("é …")) << cut.substr(cut.size() - 12);
+    EXPECT_LE(cut.size(), recording::kMostLoggedText + std::string_view(" …").size());
 }
 
 /// Arrays without meaning, in any file that holds arrays; what the doctor knows stays his.

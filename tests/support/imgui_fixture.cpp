@@ -5,6 +5,24 @@
 
 namespace attn::app::test {
 
+namespace {
+
+constexpr std::int64_t kSmallMap = 64;  // cells along each side
+
+std::int64_t alarming_cells(const HeatmapData& data) {
+    std::int64_t count = 0;
+    if (data.empty() || data.level != 0 || data.rows > kSmallMap || data.cols > kSmallMap) return 0;
+    for (std::int64_t row = 0; row < data.rows; ++row)
+        for (std::int64_t col = 0; col < data.cols; ++col) count += !data.masked(row, col) && !std::isfinite(data.at(row, col)) ? 1 : 0;
+    return count;
+}
+
+}  // namespace
+
+void NullCanvas::heatmap(ImDrawList&, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) {
+    calls.push_back({min, max, request, alarming_cells(request.data)});
+}
+
 std::uint32_t NullCanvas::color(const HeatmapStyle& style, float value) const {
     if (std::isnan(value)) return 0xFFFF00FFu;
     const float place = std::clamp((value - style.lo) / (style.hi - style.lo), 0.0f, 1.0f);

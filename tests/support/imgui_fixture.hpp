@@ -19,12 +19,11 @@ public:
     struct Call {
         ImVec2 min, max;
         HeatmapRequest request;
+        std::int64_t alarming = 0;  ///< of a small map: cells in the colour of what is not finite
     };
     std::vector<Call> calls;
 
-    void heatmap(ImDrawList&, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) override {
-        calls.push_back({min, max, request});
-    }
+    void heatmap(ImDrawList&, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) override;
     std::uint32_t color(const HeatmapStyle& style, float value) const override;
 };
 

@@ -26,7 +26,7 @@ void draw_steps(PanelContext& context, const RecordedNumbers& shown) {
     }
     const auto found = std::lower_bound(steps.begin(), steps.end(), shown.step);
     int place = static_cast<int>(std::min(found, steps.end() - 1) - steps.begin());
-    const std::string words = fmt::format("{} of {}", shown.step, steps.back());
+    const std::string words = fmt::format("{} ({} of {})", shown.step, place + 1, steps.size());
     const Edited edited = slider_row(context.ui(), "step", place,
                                      {.min = 0,
                                       .max = static_cast<double>(steps.size() - 1),
