@@ -7,28 +7,13 @@
 # Needs what ./dev page needs, and for the second part chromium and npm. The last line says "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source tests/package/checks.sh
 
 root=${ATTN_PAGE_ROOT:-$PWD/build/page-root}
 out=$PWD/build/try-browser
 playwright=1.65.1
-passed=0 failed=0
-
-say() { printf '%s\n' "$*"; }
+log=$out/log
 fail() { printf 'try_browser: %s\n' "$*" >&2; exit 1; }
-
-# check WHAT COMMAND...: one thing that has to be so.
-check() {
-    local what=$1
-    shift
-    if "$@" >"$out/log" 2>&1; then
-        passed=$((passed + 1))
-        say "  ok      $what"
-    else
-        failed=$((failed + 1))
-        say "  FAILED  $what"
-        sed 's/^/          /' "$out/log" | tail -n 15
-    fi
-}
 
 # The baseline is what WebAssembly's vectors are, too: 16 bytes without fused multiply-add. Both write files of the same name, which the
 # output says.
@@ -58,7 +43,7 @@ same_run() {
 try_numbers() {
     local example file
     say "Numbers, byte by byte"
-    "$root/in" cmake --build build/browser --target attnscope attnscope-dev >"$out/log" 2>&1 || fail "building failed; see $out/log"
+    "$root/in" cmake --build build/browser --target attnscope attnscope-dev >"$log" 2>&1 || fail "building failed; see $log"
     for file in tests/golden/*.safetensors tests/golden/*.npz; do
         check "$(basename "$file")" same_output attnscope-dev check "$PWD/$file"
     done
@@ -70,8 +55,8 @@ try_numbers() {
 
 try_use() {
     say "The page in Chromium"
-    [[ -d "$out/node_modules/playwright-core" ]] || npm install --silent --prefix "$out" "playwright-core@$playwright" >"$out/log" 2>&1 ||
-        fail "playwright-core could not be installed; see $out/log"
+    [[ -d "$out/node_modules/playwright-core" ]] || npm install --silent --prefix "$out" "playwright-core@$playwright" >"$log" 2>&1 ||
+        fail "playwright-core could not be installed; see $log"
     LIBGL_ALWAYS_SOFTWARE=1 xvfb-run -a -s "-screen 0 1920x1200x24 -noreset" build/release/attnscope render --preset stories \
         --out "$out/native.png" >/dev/null
     # The driver prints "ok WHAT" or "FAILED WHAT" for everything that it tries.
@@ -83,8 +68,8 @@ try_use() {
 
 rm -rf "$out"/{native,node}
 mkdir -p "$out"/{native,node}
-./dev page >"$out/log" 2>&1 || fail "the page could not be built; see $out/log"
-cmake --preset release >"$out/log" && cmake --build build/release --target attnscope attnscope-dev >"$out/log" || fail "building failed"
+./dev page >"$log" 2>&1 || fail "the page could not be built; see $log"
+cmake --preset release >"$log" && cmake --build build/release --target attnscope attnscope-dev >"$log" || fail "building failed"
 case ${1:-both} in
     numbers) try_numbers ;;
     use) try_use ;;

@@ -8,12 +8,10 @@
 # build/package-roots, so that a second run is faster; remove that folder to begin anew. The last line says "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source tests/package/checks.sh
 
 mirror=${ATTN_MIRROR:-http://deb.debian.org/debian}
 roots=$PWD/build/package-roots
-passed=0 failed=0
-
-say() { printf '%s\n' "$*"; }
 fail() { printf 'try_package: %s\n' "$*" >&2; exit 1; }
 
 # inside ROOT COMMAND...: with a /proc of its own, and without what the environment here says.
@@ -34,19 +32,6 @@ as_user() {
         XDG_RUNTIME_DIR=/home/somebody/run LIBGL_ALWAYS_SOFTWARE=1 "$@"
 }
 
-# check WHAT COMMAND...: one thing that has to be so.
-check() {
-    local what=$1
-    shift
-    if "$@" >"$log" 2>&1; then
-        passed=$((passed + 1))
-        say "  ok      $what"
-    else
-        failed=$((failed + 1))
-        say "  FAILED  $what"
-        sed 's/^/          /' "$log" | tail -n 15
-    fi
-}
 not() { ! "$@"; }
 
 clean_root() {
