@@ -4,6 +4,7 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -199,6 +200,19 @@ inline bool clicked_while_hovered() {
 
 /// Whether the mouse was on an item in the last frame.
 inline bool something_is_hovered() { return ImGui::GetCurrentContext()->HoveredId != 0; }
+
+/// Whether the current window, drawn to its end, gets or loses its scroll bar in the next frame.
+inline bool scroll_bar_is_to_change() {
+    const ImGuiWindow* window = ImGui::GetCurrentWindow();
+    const float needed = std::floor(window->DC.CursorMaxPos.y - window->DC.CursorStartPos.y) + 2 * window->WindowPadding.y;
+    return (window->Flags & ImGuiWindowFlags_NoScrollbar) == 0 && window->ScrollbarY != (needed > window->SizeFull.y);
+}
+
+/// How high a window was drawn last; 0 if it never was.
+inline float last_height(const char* window) {
+    const ImGuiWindow* found = ImGui::FindWindowByName(window);
+    return found == nullptr ? 0 : found->Size.y;
+}
 
 inline bool any_popup_open() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
 /// Whether the current window belongs to a popup.

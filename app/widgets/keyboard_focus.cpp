@@ -86,6 +86,7 @@ void KeyboardFocus::go_to(std::size_t place) {
     pointing_ = false;
     moved_ = true;
     handed_over_ = false;
+    typed_number_.clear();  // it was for another control
     release_keyboard_focus();
 }
 

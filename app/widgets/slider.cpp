@@ -117,12 +117,23 @@ void draw_track(const Ui& ui, const Item& item, double fraction, bool bad) {
     if (item.focused) list.AddCircle(ImVec2(x, y), radius + ui.px(2.5f), with_alpha(ink, 0.8f), 32, ui.px(1.5f));
 }
 
-/// The value at the right of the label; clicking it starts typing.
+/// Not where the value is shown as something else.
+bool is_on_value(const Ui& ui, const Item& row, double value, const SliderOptions& options) {
+    if (!options.shown.empty()) return false;
+    const float width = text_width(ui.fonts().mono, value_text(value, options));
+    return row.hovered && ImGui::GetIO().MousePos.x >= row.max.x - width - ui.px(6);
+}
+
+/// The value at the right of the label, underlined where a click starts typing.
 void value_part(const Ui& ui, const Item& row, double value, const SliderOptions& options) {
     const Palette& c = ui.colors();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const Color ink = !options.notes.error.empty() ? c.bad : row.disabled ? c.faint : c.text;
-    draw_text_in(list, ui.fonts().mono, row.min, row.max, ImVec2(1, 0.5f), ink, value_text(value, options));
+    const std::string text = value_text(value, options);
+    draw_text_in(list, ui.fonts().mono, row.min, row.max, ImVec2(1, 0.5f), ink, text);
+    if (row.disabled || !is_on_value(ui, row, value, options)) return;
+    const float y = row.max.y - ui.px(2);
+    list.AddLine(ImVec2(row.max.x - text_width(ui.fonts().mono, text), y), ImVec2(row.max.x, y), ink);
 }
 
 Edited slider(const Ui& ui, const char* label, double& value, const SliderOptions& options) {
@@ -140,7 +151,8 @@ Edited slider(const Ui& ui, const char* label, double& value, const SliderOption
     // Only the track is reachable with Tab.
     const ControlNotes unreached{.tooltip = quiet.tooltip, .disabled = quiet.disabled, .keyboard = false};
     const Item row = typing == kNot ? begin_item(ui, "row", ImVec2(width, ui.px(kLabelHeight)), unreached) : Item{};
-    if (typing == kNot && row.hovered && ImGui::IsMouseDoubleClicked(0)) typing = kAsked;
+    if (typing == kNot && row.hovered && (ImGui::IsMouseDoubleClicked(0) || (row.pressed && is_on_value(ui, row, value, options))))
+        typing = kAsked;
     Item line = row;
     if (typing != kNot && row.max.y == 0) {
         line.min = ImGui::GetCursorScreenPos();

@@ -199,6 +199,16 @@ TEST_F(Controls, SliderTakesTypedNumbers) {
     type("4", contents);
     press(Key::Enter, contents);
     EXPECT_EQ(value, 4) << "a double click on the label types too";
+
+    click(60, 8, contents);
+    frames(3, contents);
+    EXPECT_FALSE(ImGui::GetIO().WantTextInput) << "a click on the label does nothing";
+    click(196, 8, contents);
+    frames(3, contents);
+    EXPECT_TRUE(ImGui::GetIO().WantTextInput) << "a click on the number types";
+    type("5", contents);
+    press(Key::Enter, contents);
+    EXPECT_EQ(value, 5);
 }
 
 TEST_F(Controls, DisabledSliderStaysPut) {

@@ -12,6 +12,7 @@
 #include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/pane.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/files/settings.hpp"
 #include "app/session/session.hpp"
@@ -60,6 +61,29 @@ TEST_F(FrameTest, FadesNumbersOfTheTextBefore) {
     gate.open();
     session->wait();
     EXPECT_TRUE(faded().empty());
+}
+
+/// What a pane shows may grow without any input, as when an explanation is ready: its scroll bar does not wait for the mouse.
+TEST_F(FrameTest, AScrollBarComesAtOnce) {
+    open_example("gpt-tiny");
+    const auto rests_with = [&](std::int64_t lines) {
+        view.head = lines;
+        frame([&] {
+            with_context([](PanelContext& context) {
+                context.view.drawn = {};
+                pane(context, "##grows", {{0, 0}, {200, 300}}, PaneLook::Card, {10, 10}, [](PanelContext& inner) {
+                    ImGui::Dummy({50, 10 * static_cast<float>(inner.view.head)});
+                });
+            });
+        });
+        return seconds_at_rest(view, now) > 0;
+    };
+    rests_with(5);
+    EXPECT_TRUE(rests_with(5));
+    EXPECT_FALSE(rests_with(80));
+    EXPECT_TRUE(rests_with(80));
+    EXPECT_FALSE(rests_with(5)) << "and it goes";
+    EXPECT_TRUE(rests_with(5));
 }
 
 TEST_F(FrameTest, EveryViewCanBeDrawnBeforeThereIsATrace) {

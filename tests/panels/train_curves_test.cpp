@@ -188,6 +188,19 @@ TEST(TrainWords, RunsAreNamedByWhatDistinguishesThem) {
     EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1"}));
 }
 
+/// A setting that was moved once a run had ended has trained no step of it.
+TEST(TrainWords, ARunIsNamedByWhatTrainedIt) {
+    TrainingReport report = fake_report({{.run = 1, .steps = 40, .rate = 1e-3}});
+    RunCurves& run = report.runs[0];
+    RunSettings other = run.settings;
+    other.train.schedule.rate = 3e-3;
+    run.changes = {{run.losses.back().step, other}};
+    EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1"}));
+    EXPECT_EQ(settings_of_step(run, run.losses.back().step + 1), other);
+    run.changes[0].step -= 1;
+    EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1 · lr 1e−3 → lr 3e−3"}));
+}
+
 TEST(TrainWords, ABranchSaysWhereItCameFrom) {
     EXPECT_EQ(origin_words({3, 400}), "branched off run 3");
     EXPECT_EQ(origin_words({3, 400, "warm"}), "branched off “warm”");

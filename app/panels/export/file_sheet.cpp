@@ -288,11 +288,20 @@ std::string export_title(PanelContext& context) {
     return "";
 }
 
+/// One of several may be asked for, as when the window closes.
+std::string name_of_saved_run(const PanelContext& context) {
+    const std::uint64_t run = context.view.files.saved_run;
+    const std::vector<RunCurves>& runs = context.training.runs;
+    const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunCurves& one) { return one.run == run; });
+    if (runs.size() < 2 || found == runs.end()) return "the training run";
+    return found->name.empty() ? fmt::format("run {}", run) : fmt::format("“{}”", found->name);
+}
+
 std::string path_sheet_title(PanelContext& context) {
     const FileTask task = context.view.files.task;
     if (task == FileTask::Export) return export_title(context);
     if (task == FileTask::SavePython) return "Save " + context.view.files.python;
-    return task == FileTask::SaveRun ? "Save the training run as" : "Save as";
+    return task == FileTask::SaveRun ? fmt::format("Save {} as", name_of_saved_run(context)) : "Save as";
 }
 
 /// Uses a path from the desktop's dialog, which has already asked about overwriting exactly this file. If there are further choices, or the

@@ -82,7 +82,9 @@ std::string bytes_words(std::uint64_t bytes) {
 }
 
 std::string_view opened_models(const PanelContext& context) {
-    return context.abilities.lists_files ? kListedModels : "A GGUF file; the folder of a model is opened by “Open a folder…”.";
+    return context.abilities.lists_files
+               ? "Recently opened models, those in your models folder, and those downloaded for transformers, llama.cpp or Ollama."
+               : "A GGUF file; the folder of a model is opened by “Open a folder…”.";
 }
 
 void show_models(PanelContext& context) {

@@ -8,11 +8,7 @@
 
 namespace attn::app {
 
-/// What the list contains, for tooltips.
-inline constexpr const char* kListedModels =
-    "Recently opened models, those in your models folder, and those downloaded for transformers, llama.cpp or Ollama.";
-
-/// The same for what opens a model: where files are not listed, its own words.
+/// What is offered to open a model, for tooltips: where files are not listed, other words.
 std::string_view opened_models(const PanelContext& context);
 
 /// Switches the sheet to the list of models.

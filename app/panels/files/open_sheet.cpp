@@ -39,7 +39,10 @@ std::vector<Place> places(const PanelContext& context) {
     if (!context.files.document.empty()) add_place(all, "This document", context.files.document.parent_path().string() + "/");
     for (const std::string& recent : context.files.recent) {
         const std::filesystem::path folder = std::filesystem::path(recent).parent_path();
-        if (all.size() + 1 < kMostPlaces) add_place(all, visible_text(folder.filename().string(), true), folder.string() + "/");
+        std::string name = visible_text(folder.filename().string(), true);
+        if (std::any_of(all.begin(), all.end(), [&](const Place& place) { return place.name == name; }))
+            name = visible_text((folder.parent_path().filename() / folder.filename()).string(), true);
+        if (all.size() + 1 < kMostPlaces) add_place(all, std::move(name), folder.string() + "/");
     }
     add_place(all, "File system", "/");
     return all;
@@ -75,11 +78,9 @@ void draw_places(PanelContext& context, float height) {
     const bool models = models_are_listed(context);
     const std::string here = models ? "" : without_tilde(folder_part(context.view.files.path.text));
     const Item shelf = draw_row(context, "##models", "Models", "", models, true);
-    if (shelf.hovered) tooltip_for_last(context.ui(), kListedModels);
     if (shelf.pressed) show_models(context);
     for (const Place& place : places(context)) {
         const Item item = draw_row(context, place.folder.c_str(), place.name, "", place.folder == here, false);
-        if (item.hovered) tooltip_for_last(context.ui(), visible_text(place.folder, true));
         if (item.pressed) go_to_path(context, place.folder);
     }
     draw_models_folder_choice(context);

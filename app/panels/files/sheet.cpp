@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "app/panels/files/files.hpp"
 #include "app/widgets/imgui_compat.hpp"
 
@@ -22,8 +24,11 @@ bool begin_sheet(const PanelContext& context, const char* id, float logical_widt
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     const float width = std::min(context.px(logical_width), display.x - context.px(40));
-    ImGui::SetNextWindowPos({(display.x - width) / 2, display.y * 0.14F});
+    // It stays where it is as long as there is room for what comes below; then it goes up, and last it scrolls.
+    const float margin = context.px(20), lowest = display.y - margin - last_height(id);
+    ImGui::SetNextWindowPos({(display.x - width) / 2, std::max(std::min(display.y * 0.14F, lowest), margin)});
     ImGui::SetNextWindowSize({width, 0});
+    ImGui::SetNextWindowSizeConstraints({width, 0}, {width, display.y - 2 * margin});
     ImGui::SetNextWindowFocus();
     ImGui::PushStyleColor(ImGuiCol_WindowBg, colors.pane);
     ImGui::PushStyleColor(ImGuiCol_Border, colors.accent);

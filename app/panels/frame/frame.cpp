@@ -310,7 +310,7 @@ void draw_rows_above(PanelContext& context, const FrameLayout& layout) {
 double seconds_at_rest(const ViewState& view, double now) {
     double rest = std::numeric_limits<double>::infinity();
     const auto moves_at = [&](double time) { rest = std::min(rest, std::max(time - now, 0.0)); };
-    if (view.morph.moving(now)) moves_at(now);
+    if (view.morph.moving(now) || view.drawn.settles) moves_at(now);
     if (view.train.replaying) moves_at(view.train.next_moment_at);
     if (view.playing) moves_at(view.next_step_at);
     if (const std::optional<double> fading = fades_at(view); fading && *fading > now) moves_at(*fading);

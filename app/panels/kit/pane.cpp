@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/widgets/imgui_compat.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -55,6 +57,7 @@ void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, 
     ImGui::PopStyleVar(3);
     if (visible && look == PaneLook::Drawer) draw_drawer(context, in_whole_pixels(box));
     if (visible) draw(context);
+    if (visible && scroll_bar_is_to_change()) context.view.drawn.settles = true;
     if (visible && card) fade_scrolled_edges(context.ui(), {.inset = 2});  // the padding leaves room for the rounding already
     ImGui::EndChild();
 }

@@ -131,12 +131,17 @@ std::string origin_words(const RunOrigin& origin) {
     return fmt::format("branched off {}{}", name, origin.from_earlier ? " of the session that saved it" : "");
 }
 
+const RunSettings& settings_of_step(const RunCurves& run, std::int64_t step) {
+    const auto before = std::find_if(run.changes.rbegin(), run.changes.rend(), [&](const auto& change) { return change.step < step; });
+    return before == run.changes.rend() ? run.settings : before->settings;
+}
+
 std::vector<std::string> run_names(std::span<const RunCurves> runs) {
     std::vector<std::vector<std::string>> parts;
-    std::vector<std::vector<bool>> changed;  // settings changed during the run, shown with their current values
+    std::vector<std::vector<bool>> changed;  // settings changed during the run, shown with those of its last step
     for (const RunCurves& run : runs) {
         parts.push_back(described(run.settings));
-        std::vector<std::string> later = run.changes.empty() ? parts.back() : described(run.changes.back().settings);
+        std::vector<std::string> later = described(settings_of_step(run, run.losses.empty() ? 0 : run.losses.back().step));
         changed.emplace_back(later.size(), false);
         for (std::size_t part = 0; part < later.size(); ++part) {
             if (later[part] == parts.back()[part]) continue;

@@ -34,6 +34,9 @@ std::vector<std::string> changed_settings(const RunSettings& before, const RunSe
 /// Such as "branched off run 1".
 std::string origin_words(const RunOrigin& origin);
 
+/// With what a step of the run was trained.
+const RunSettings& settings_of_step(const RunCurves& run, std::int64_t step);
+
 /// Each run's own name; else its number and the settings that distinguish it from the others: "run 2 · lr 1e−3 · 4 heads". Runs without
 /// distinguishing settings have only a number, branches also where they begin.
 std::vector<std::string> run_names(std::span<const RunCurves> runs);

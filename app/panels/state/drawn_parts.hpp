@@ -36,6 +36,7 @@ struct DrawnParts {
     bool unread_text = false;     ///< the text that cannot be read
     bool verified = false;        ///< the badge is green
     std::optional<Box> framed{};  ///< around the control that the palette led to
+    bool settles = false;         ///< the next frame is laid out otherwise, without any input
     bool sheet = false;           ///< a sheet, which says what there is to be told
     std::optional<Box> notice_line{};  ///< where notices stand: over the eye's sentence, or where a plot has room
 };

@@ -174,11 +174,8 @@ void draw_pending(PanelContext& context) {
 std::string_view reason_of_rate(const PanelContext& context, std::int64_t step) {
     const Schedule& schedule = context.training.status->settings.train.schedule;
     if (schedule.rate != course(context).train.schedule.rate) return "the run has a rate of its own";
-    const RunCurves& run = context.training.runs.back();
-    const RunSettings* then = &run.settings;
-    for (const SettingsChange& change : run.changes)
-        if (change.step < step) then = &change.settings;
-    if (then->train.schedule.rate != schedule.rate) return "set otherwise then";
+    const RunSettings& then = settings_of_step(context.training.runs.back(), step);
+    if (then.train.schedule.rate != schedule.rate) return "set otherwise then";
     if (step <= schedule.warm_up_steps) return "warm-up";
     if (schedule.kind == ScheduleKind::Constant) return "set otherwise then";
     return schedule.kind == ScheduleKind::Linear ? "linear schedule" : "cosine schedule";

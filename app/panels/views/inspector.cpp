@@ -139,11 +139,15 @@ void draw_softmax_heads(const PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
-    draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at,
-                 {at.x + context.px(width < context.px(300) ? 112 : 152), at.y + context.px(14)}, {1, 0}, colors.faint, "score");
-    draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at, {at.x + width - context.px(kShareColumn), at.y + context.px(14)}, {1, 0},
-                 colors.faint, "e^(score − max)");
-    draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at, {at.x + width, at.y + context.px(14)}, {1, 0}, colors.faint, "share");
+    const float score = context.px(width - context.px(kShareColumn) < context.px(300) ? 112 : 152);
+    const float power = width - context.px(kShareColumn);
+    const auto head = [&](float right, std::string_view words) {
+        draw_text_in(*ImGui::GetWindowDrawList(), fonts.caption, at, {at.x + right, at.y + context.px(14)}, {1, 0}, colors.faint, words);
+    };
+    const std::string_view whole = "e^(score − max)";
+    head(score, "score");
+    head(power, text_width(fonts.caption, whole) + context.px(8) < power - score ? whole : "e^(…)");
+    head(width, "share");
     ImGui::Dummy({width, context.px(18)});
 }
 
