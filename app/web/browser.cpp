@@ -23,6 +23,7 @@ EM_JS(void, js_choose, (bool folder, const char* endings, void* then), { page.ch
 EM_JS(void, js_on_drop, (void* taken), { page.taken = taken; });
 EM_JS(void, js_download, (const char* path), { page.download(UTF8ToString(path)); });
 EM_JS(void, js_end_with, (const char* why), { page.say(UTF8ToString(why)); });
+EM_JS(void, js_type, (bool wanted), { touch.type(wanted); });
 EM_JS(void, js_show, (), { page.show(); });
 // clang-format on
 
@@ -43,6 +44,7 @@ void choose(bool folder, const std::string& endings, Then then) { js_choose(fold
 void on_drop(Then taken) { js_on_drop(kept(std::move(taken))); }
 void download(const std::string& path) { js_download(path.c_str()); }
 void end_with(const std::string& why) { js_end_with(why.c_str()); }
+void type(bool wanted) { js_type(wanted); }
 void show() { js_show(); }
 
 std::string pasted() {

@@ -31,6 +31,9 @@ void on_drop(std::function<void(std::string_view)> taken);
 /// Saves a file of the page's memory as a download.
 void download(const std::string& path);
 
+/// Whether an on-screen keyboard is to be there, if the visitor uses one.
+void type(bool wanted);
+
 /// Replaces the page by a sentence that says why it has ended.
 void end_with(const std::string& why);
 /// The window has been drawn for the first time.

@@ -16,6 +16,7 @@
 #include "app/web/browser.hpp"
 #include "app/web/downloads.hpp"
 #include "app/web/page_link.hpp"
+#include "app/widgets/imgui_compat.hpp"
 #include "engine/tensor/arithmetic.hpp"
 
 namespace attn::app {
@@ -69,6 +70,7 @@ public:
         if (!std::exchange(shown_, true)) browser::show();
         if (const ImGuiMouseCursor cursor = ImGui::GetMouseCursor(); std::exchange(cursor_, cursor) != cursor)
             browser::set_cursor(cursor_name(cursor));
+        if (const bool types = ImGui::GetIO().WantTextInput; std::exchange(types_, types) != types) browser::type(types);
     }
 
 private:
@@ -127,7 +129,7 @@ private:
     browser::Size size_;
     std::string pasted_;
     ImGuiMouseCursor cursor_ = ImGuiMouseCursor_Arrow;
-    bool shown_ = false;
+    bool shown_ = false, types_ = false;
 };
 
 /// Of the browser's loop, which lasts as long as the page.
@@ -142,6 +144,9 @@ void tick(void* page) {
 
 }  // namespace
 }  // namespace attn::app
+
+/// Whether what is below the mouse takes the wheel, as maps do, or it scrolls.
+extern "C" EMSCRIPTEN_KEEPALIVE int attn_owns_wheel() { return attn::app::mouse_wheel_is_owned() ? 1 : 0; }
 
 int main(int argc, char** argv) {
     using namespace attn::app;

@@ -192,6 +192,7 @@ function listen() {
   addEventListener('contextmenu', event => event.preventDefault());
   addEventListener('drop', takeDropped, true);
   addEventListener('hashchange', () => location.reload());
+  listenToTouch();
   addEventListener('paste', event => { page.pasted = event.clipboardData.getData('text'); });
 }
 
@@ -200,7 +201,11 @@ var Module;
 async function start() {
   if (await isolate()) return location.reload();
   const lack = missing();
-  if (lack) return page.say(lack);
+  if (lack) {
+    at('alone').hidden = window === top;
+    at('alone').href = location.href;
+    return page.say(lack);
+  }
   const keeps = await keepsFiles();
   let linked = null, problem = '';
   if (location.hash.length > 1)

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Tries the page: makes its compiler's root and the page, compares the numbers of the WebAssembly build under node with native ones, byte by
-# byte, and uses the page in Chromium by real events.
+# byte, and uses the page in Chromium and Firefox by real events.
 #
 #     tests/package/try_browser.sh [numbers|use]     both, unless named
 #
-# Needs what ./dev page needs, and for the second part chromium and npm. The last line says "N passed, N failed".
+# Needs what ./dev page needs, and for the second part chromium, firefox-esr, npm and xvfb. Each browser is used for another ten minutes (or
+# ATTN_MINUTES). The last line says "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/package/checks.sh
 
 root=${ATTN_PAGE_ROOT:-$PWD/build/page-root}
 out=$PWD/build/try-browser
-playwright=1.65.1
+puppeteer=25.16.0
 log=$out/log
 fail() { printf 'try_browser: %s\n' "$*" >&2; exit 1; }
 
@@ -53,17 +54,27 @@ try_numbers() {
     check "200 steps of training" same_run
 }
 
+draw_natively() {
+    LIBGL_ALWAYS_SOFTWARE=1 xvfb-run -a -s "-screen 0 2600x1500x24 -noreset" build/release/attnscope render --preset stories \
+        --out "$out/$1.png" "${@:2}" >/dev/null
+}
+
 try_use() {
-    say "The page in Chromium"
-    [[ -d "$out/node_modules/playwright-core" ]] || npm install --silent --prefix "$out" "playwright-core@$playwright" >"$log" 2>&1 ||
-        fail "playwright-core could not be installed; see $log"
-    LIBGL_ALWAYS_SOFTWARE=1 xvfb-run -a -s "-screen 0 1920x1200x24 -noreset" build/release/attnscope render --preset stories \
-        --out "$out/native.png" >/dev/null
-    # The driver prints "ok WHAT" or "FAILED WHAT" for everything that it tries.
-    NODE_PATH="$out/node_modules" node tests/package/use_page.cjs build/page "$out" | tee "$out/use" || true
-    passed=$((passed + $(grep -c '^  ok' "$out/use" || true)))
-    failed=$((failed + $(grep -c '^  FAILED' "$out/use" || true)))
-    grep -q '^  ended$' "$out/use" || { failed=$((failed + 1)); say "  FAILED  the page was not used to the end"; }
+    local browser
+    [[ -d "$out/node_modules/puppeteer-core" ]] || npm install --silent --prefix "$out" "puppeteer-core@$puppeteer" >"$log" 2>&1 ||
+        fail "puppeteer-core could not be installed; see $log"
+    draw_natively native --size 1600x1000
+    draw_natively native-sharp --size 2560x1440 --scale 2
+    draw_natively native-phone --size 1688x780 --scale 2
+    for browser in chromium firefox; do
+        say "The page in $browser"
+        # The driver prints "ok WHAT" or "FAILED WHAT" for everything that it tries. Firefox draws with OpenGL only beside a display.
+        NODE_PATH="$out/node_modules" LIBGL_ALWAYS_SOFTWARE=1 xvfb-run -a node tests/package/use_page.cjs build/page "$out" $browser \
+            "${ATTN_MINUTES:-10}" | tee "$out/use" || true
+        passed=$((passed + $(grep -c '^  ok' "$out/use" || true)))
+        failed=$((failed + $(grep -c '^  FAILED' "$out/use" || true)))
+        grep -q '^  ended$' "$out/use" || { failed=$((failed + 1)); say "  FAILED  the page was not used to the end"; }
+    done
 }
 
 rm -rf "$out"/{native,node}

@@ -11,7 +11,8 @@ set -euo pipefail
 release=forky
 compared_version=6.0.5
 libraries=(zlib libpng1.6 libzip libonig utf8proc fmtlib imgui)
-as_they_are=(libeigen3-dev nlohmann-json3-dev libcli11-dev fonts-inter fonts-jetbrains-mono fonts-dejavu-core)
+as_they_are=(libeigen3-dev nlohmann-json3-dev libcli11-dev fonts-inter fonts-jetbrains-mono fonts-dejavu-core
+    fonts-noto-core fonts-droid-fallback)
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 mkdir -p "${1:?the folder of the root is missing}"
@@ -62,7 +63,8 @@ compiler() {
     printf 'deb %s bookworm main\ndeb-src %s bookworm main\n' "$mirror" "$mirror" |
         "${as_root[@]}" tee "$root/etc/apt/sources.list.d/libraries.list" >/dev/null
     AS_ROOT=1 "$root/in" apt-get update
-    AS_ROOT=1 "$root/in" apt-get install -y --no-install-recommends -t "$release" emscripten cmake ninja-build pkg-config dpkg-dev brotli
+    AS_ROOT=1 "$root/in" apt-get install -y --no-install-recommends -t "$release" emscripten cmake ninja-build pkg-config dpkg-dev brotli \
+        fontconfig
 }
 
 sources() {
