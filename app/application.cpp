@@ -14,6 +14,7 @@
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/platform/png_file.hpp"
 #include "app/session/document/document_json.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "app/session/values/part_looked_at.hpp"
@@ -84,6 +85,7 @@ void recall(const Settings& settings, ViewState& view) {
 Application::Application(Document document, std::function<void()> wake, double memory_mib)
     : wake_(wake), session_(std::move(document), std::move(wake), memory_mib) {
     if (const std::optional<Look> look = opening_look(session_.document())) turn_to(view_, *look);
+    else if (const std::optional<Look> own = look_of_own_text(session_.document())) look_afresh(view_, *own);
     if (const auto& notes = conventions_of(session_.document()).notes; !notes.empty())
         session_.apply({command::TellFile{fmt::format("{}", fmt::join(notes, " ")), false}, ""});
 }

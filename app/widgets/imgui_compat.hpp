@@ -177,6 +177,15 @@ inline void own_mouse_wheel() {
 #endif
 }
 
+/// Whether the item below the mouse has received the wheel by own_mouse_wheel() in the last frame.
+inline bool mouse_wheel_is_owned() {
+#if IMGUI_VERSION_NUM >= 18950
+    return ImGui::GetKeyOwner(ImGuiKey_MouseWheelY) != static_cast<ImGuiID>(-1);  // "no owner" is called otherwise in each version
+#else
+    return ImGui::GetCurrentContext()->HoveredIdUsingMouseWheel;
+#endif
+}
+
 /// An invisible button that lets later items lie on top of it.
 inline bool invisible_button_below(const char* id, ImVec2 size, ImGuiButtonFlags flags = 0) {
 #if IMGUI_VERSION_NUM >= 18970

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/navigation.hpp"
@@ -105,6 +106,28 @@ TEST_F(CellEditTest, ADoubleClickOpensAFieldAndEnterSetsTheNumber) {
     session->wait();
     EXPECT_TRUE(edits().empty());
     EXPECT_EQ(value(Stage::Weights, 0, 3, 1), before);
+}
+
+/// The button is drawn after the map in which the field opens.
+TEST_F(CellEditTest, TheButtonOpensTheFieldToo) {
+    view.locked.set(Axis::T, 3);
+    view.locked.set(Axis::S, 1);
+    frames(3, ui_frame);
+    ASSERT_TRUE(press_control("Change this cell"));
+    ASSERT_TRUE(any_popup_open());
+    type("0.5", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_EQ(edits().size(), 1U);
+    EXPECT_EQ(value(Stage::Scores, 0, 3, 1), 0.5F);
+    // A cell that no map on screen has leaves nothing that opens a field later.
+    view.view = View::Train;
+    frames(2, ui_frame);
+    with_context([](PanelContext& context) { edit_chosen_cell(context); });
+    frames(3, ui_frame);
+    view.view = View::Step;
+    frames(3, ui_frame);
+    EXPECT_FALSE(any_popup_open());
 }
 
 TEST_F(CellEditTest, TypingTheSameNumberTwiceIsOneLine) {

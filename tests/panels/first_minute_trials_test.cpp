@@ -216,7 +216,7 @@ TEST_F(Trial, L4FollowANumber) {
     const StageId weights = view.stage;
     const AxisSelection cell = view.locked;
     const auto line = find_item(
-        "##cell_blocks", {"scores", "row"},
+        "##cell_blocks", {"q · k", "row"},
         [this](float x, float y) {
             move_mouse(x, y);
             frame(ui_frame);

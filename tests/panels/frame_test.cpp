@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <set>
 
@@ -593,7 +594,7 @@ TEST_F(FrameTest, TheButtonsOfTheCellAreNeverFolded) {
     }
     const auto has_scores = [&] {
         return find_item(
-                   "##cell_blocks", {"scores", "row"},
+                   "##cell_blocks", {"q · k", "row"},
                    [this](float x, float y) {
                        move_mouse(x, y);
                        frame(ui_frame);
@@ -621,7 +622,7 @@ TEST_F(FrameTest, HowANumberCameAboutLeadsToTheStagesBefore) {
     const StageId weights = view.stage;
     const AxisSelection cell = view.locked;
     const auto at = find_item(
-        "##cell_blocks", {"scores", "row"},
+        "##cell_blocks", {"q · k", "row"},
         [this](float x, float y) {
             move_mouse(x, y);
             frame(ui_frame);
@@ -633,9 +634,35 @@ TEST_F(FrameTest, HowANumberCameAboutLeadsToTheStagesBefore) {
     EXPECT_EQ(view.stage, of_same_attention(weights, Stage::Scores));
     EXPECT_EQ(view.locked.on(Axis::T), cell.on(Axis::T));
     EXPECT_EQ(view.locked.on(Axis::S), cell.on(Axis::S));
-    with_context([](PanelContext& context) { walk_trail(context.view, context.structure(), -1); });
+    // The way stands beside the title, each place of it a button.
+    std::vector<FocusStop> way;
+    std::copy_if(view.focus.stops().begin(), view.focus.stops().end(), std::back_inserter(way),
+                 [](const FocusStop& stop) { return stop.label == "##trail"; });
+    ASSERT_EQ(way.size(), 2U);
+    EXPECT_EQ(way[0].words, "weights");
+    click((way[0].left + way[0].right) / 2, (way[0].top + way[0].bottom) / 2, ui_frame);
+    frames(2, ui_frame);
     EXPECT_EQ(view.stage, weights);
     EXPECT_EQ(view.locked, cell);
+    with_context([](PanelContext& context) { walk_trail(context.view, context.structure(), +1); });
+    EXPECT_EQ(view.stage, of_same_attention(weights, Stage::Scores));
+    view.stage = {Stage::Weights, 0};
+    frames(2, ui_frame);
+    EXPECT_FALSE(is_on_trail(view)) << "something else is looked at";
+}
+
+/// A notice stands where the eye's sentence does, which is not to look out behind it.
+TEST_F(FrameTest, ANoticeTakesThePlaceOfTheSentence) {
+    open_example("stories");
+    turn_to(view, opening_look(find_preset("stories"), 0));
+    frames(3, ui_frame);
+    EXPECT_TRUE(view.drawn.eye);
+    view.files.notices.until = now + 1;
+    frames(3, ui_frame);
+    EXPECT_FALSE(view.drawn.eye);
+    now += 2;
+    frames(3, ui_frame);
+    EXPECT_TRUE(view.drawn.eye);
 }
 
 TEST_F(FrameTest, SurvivesARestlessPerson) {

@@ -464,5 +464,21 @@ TEST_F(CountedTest, TheInspectorSaysWhatTheAnswerIsWithoutTheHead) {
     EXPECT_FALSE(has_row("missed most"));
 }
 
+/// From the cell's pane: the question is about the next word, and the head that was looked at is the one that is framed.
+TEST_F(CountedTest, LeaveItOutAsksForTheNextWordWithoutThisHead) {
+    open_example("stories");
+    frames(4, ui_frame);
+    const std::int64_t head = view.head;
+    ASSERT_TRUE(press_control("Leave it out"));
+    EXPECT_EQ(view.view, View::KnockOut);
+    EXPECT_EQ(question().measure(), AnswerMeasure::Probability);
+    EXPECT_EQ(question().parts, ReplacedParts::Heads);
+    EXPECT_EQ(view.head, head);
+    press(Key::Right, ui_frame);
+    EXPECT_EQ(view.head, head + 1);
+    press(Key::Left, ui_frame);
+    EXPECT_EQ(view.head, head);
+}
+
 }  // namespace
 }  // namespace attn::app::test

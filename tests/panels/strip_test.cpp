@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "app/panels/kit/model_blocks.hpp"
@@ -41,7 +42,8 @@ protected:
     /// Those of the stations, at the right of the choosers.
     std::vector<ImVec2> station_places() {
         std::vector<ImVec2> all = controls("##strip", 50);
-        std::erase_if(all, [](const ImVec2& at) { return at.x < 16 + 212; });
+        // Before them are layers and heads, and the button of the map.
+        std::erase_if(all, [](const ImVec2& at) { return at.x < 16 + 212 + 44; });
         return all;
     }
 };
@@ -228,6 +230,23 @@ TEST_F(StripTest, ManyLayersStayUsable) {
         click(row[2].x, row[2].y, ui_frame);
         EXPECT_EQ(view.stage.layer, 5);
     }
+}
+
+TEST_F(StripTest, TheMapOpensByAButtonToo) {
+    open_example("stories");
+    frames(3, ui_frame);
+    ASSERT_EQ(find_window("##model_map"), nullptr);
+    const auto press_map = [&] {
+        const auto& stops = view.focus.stops();
+        const auto button = std::find_if(stops.begin(), stops.end(), [](const FocusStop& stop) { return stop.label == "##map_button"; });
+        ASSERT_NE(button, stops.end());
+        click((button->left + button->right) / 2, (button->top + button->bottom) / 2, ui_frame);
+        frames(3, ui_frame);
+    };
+    press_map();
+    EXPECT_NE(find_window("##model_map"), nullptr);
+    press_map();
+    EXPECT_EQ(find_window("##model_map"), nullptr);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 #include "tests/support/window_agreement.hpp"
 
 namespace attn::app::test {
@@ -55,6 +56,34 @@ TEST_F(TextNotRead, EveryPartShowsOneStateAndTheDifferenceIsDrawn) {
     type("c", ui_frame);
     frames(4, ui_frame);
     EXPECT_TRUE(session->snapshot()->trace->settings.masks.causal);
+}
+
+/// The sentence stands where the eye's stands otherwise, and the picture is dimmed in its place.
+TEST_F(TextNotRead, MovesNothing) {
+    const auto map = [&] {
+        frames(3, ui_frame);
+        return largest_map();
+    };
+    const NullCanvas::Call before = map();
+    write_unreadable();
+    EXPECT_TRUE(view.drawn.problem_in_line);
+    EXPECT_EQ(map().min.y, before.min.y);
+    EXPECT_EQ(map().max.y, before.max.y);
+    EXPECT_NE(find_window("##old_centre"), nullptr);
+    ImGui::GetIO().DisplaySize = {640, 480};  // where the sentence does not fit in the line, it still stands whole
+    frames(4, ui_frame);
+    EXPECT_TRUE(view.drawn.problem);
+}
+
+TEST_F(TextNotRead, EscapeBringsBackTheTextThatIsShown) {
+    const std::vector<std::string> before = session->document().texts;
+    write_unreadable();
+    ASSERT_NE(session->document().texts, before);
+    press(Key::Escape, ui_frame);
+    frames(4, ui_frame);
+    EXPECT_EQ(session->document().texts, before);
+    EXPECT_EQ(session->snapshot()->problem, "");
+    EXPECT_FALSE(view.drawn.unread_text);
 }
 
 TEST_F(TextNotRead, ItsWordsAreNeitherWrittenOnNorLost) {

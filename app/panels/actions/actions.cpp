@@ -16,6 +16,7 @@
 #include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/export/copy.hpp"
 #include "app/panels/files/files.hpp"
+#include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
@@ -68,6 +69,7 @@ void step(PanelContext& context, int direction) {
         return walk_stations(context, direction);
     case View::Heads:
     case View::Grid:
+    case View::KnockOut:
         return change_head(context, direction);
     case View::Lines:
     case View::Lens:
@@ -75,7 +77,6 @@ void step(PanelContext& context, int direction) {
         return move_query(context, direction);
     case View::Write:
         return step_written(context, direction);
-    case View::KnockOut:
     case View::Precision:
     case View::Train:
         return;
@@ -204,7 +205,10 @@ void escape(PanelContext& context) {
     else if (view.paint.on) view.paint.on = false;
     else if (view.lesson.open()) close_lesson(context);
     else if (view.view == View::Grid && !view.grid.find.empty()) view.grid.find.clear();
-    else {
+    else if (context.ready() && parts_refused(context).has(SetupPart::Text)) {
+        const Setup& shown = *context.snapshot.state->setup;
+        context.commands.push_back({command::SetTexts{shown.texts, shown.source_texts}, ""});
+    } else {
         view.locked.clear();
         view.playing = false;
     }
@@ -284,14 +288,14 @@ std::vector<Action> table() {
              .group = "Go to",
              .chords = {repeating(Key::Left)},
              .scope = kPicture,
-             .sheet = "stage; in Heads: head; in Lines, Lens, Totals: word; in Write: moment",
+             .sheet = "stage; in Heads, Knock-out: head; in Lines, Lens, Totals: word; in Write: moment",
              .run = [](C& c) { step(c, -1); },
              .available = ready},
             {.name = "Next stage",
              .group = "Go to",
              .chords = {repeating(Key::Right)},
              .scope = kPicture,
-             .sheet = "stage; in Heads: head; in Lines, Lens, Totals: word; in Write: moment",
+             .sheet = "stage; in Heads, Knock-out: head; in Lines, Lens, Totals: word; in Write: moment",
              .run = [](C& c) { step(c, +1); },
              .available = ready},
             {.name = "Previous of every stage",

@@ -392,12 +392,15 @@ void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeome
 }
 
 void edit_chosen_cell(PanelContext& context) {
-    if (context.ready()) context.view.edits.by_key = selected_cell(context.view, context.structure(), context.view.locked);
+    if (!context.ready()) return;
+    context.view.edits.by_key = selected_cell(context.view, context.structure(), context.view.locked);
+    context.view.edits.just_chosen = true;
 }
 
 void draw_cell_edit(PanelContext& context) {
     EditState& state = context.view.edits;
-    state.by_key.reset();  // the map with that cell is not on screen
+    // A button may be drawn after the map: the next frame's map opens the field. If there is none by then, the cell is not on screen.
+    if (!std::exchange(state.just_chosen, false)) state.by_key.reset();
     state.explains = false;
     state.lit = std::exchange(state.next, 0);
     const EditState::Ask ask = std::exchange(state.ask, EditState::Ask::Nothing);

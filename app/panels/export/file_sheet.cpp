@@ -97,7 +97,7 @@ void draw_number_options(PanelContext& context) {
     FileView& view = context.view.files;
     const ShownNumbers shown = shown_numbers(context);
     if (!shows_stages(context.view.view))
-        return text_line(ui, fonts.label, colors.muted, shown.empty() ? shown.missing : "The numbers that are shown.");
+        return text_line(ui, fonts.label, colors.muted, shown.empty() ? " " : "The numbers that are shown.");  // else a warning says why
     const std::string one = shown.empty() ? "what is shown"
                             : has_heads(context.structure().shape_of(context.view.stage))
                                 ? fmt::format("text {}, head {}", context.view.batch + 1, context.view.head)
@@ -246,7 +246,7 @@ void draw_warning(PanelContext& context) {
     else if (std::string why = view.task == FileTask::Export ? why_not_exported(context, shown_numbers(context)) : ""; !why.empty())
         text = std::move(why);
     else if (warns_of_replacing(context)) text = "The file exists and will be replaced.";
-    text_line(context.ui(), fonts.label, colors.chosen_text, text.empty() ? " " : text);
+    paragraph(context.ui(), fonts.label, colors.chosen_text, text.empty() ? " " : text);
 }
 
 bool can_confirm(PanelContext& context) {

@@ -25,6 +25,7 @@
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/pane.hpp"
 #include "app/panels/kit/problem_sentence.hpp"
+#include "app/panels/kit/read_with_stories.hpp"
 #include "app/panels/kit/scrolled.hpp"
 #include "app/panels/kit/texts.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
@@ -37,6 +38,7 @@
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/views/dump_findings.hpp"
 #include "app/panels/views/knock_out_question.hpp"
+#include "app/panels/views/look_at_line.hpp"
 #include "app/panels/views/view_table.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/widgets/controls.hpp"
@@ -80,23 +82,6 @@ void splitters(PanelContext& context, const FrameLayout& layout) {
     }
 }
 
-/// A text that this model cannot read, and the example that reads any word can; none if that would not help.
-std::optional<std::string> text_for_stories(const PanelContext& context) {
-    if (context.document.model != nullptr) return {};
-    const std::optional<UnreadText> unread = unread_text(context, {shown_index(context), shows_source(context)});
-    if (!unread || unread->source) return {};
-    return whole_texts(context.document).at(unread->index);
-}
-
-void read_with_stories(PanelContext& context, std::string text) {
-    const Preset& stories = find_preset("stories");
-    context.commands.push_back({command::OpenPreset{stories.name, 0}, ""});
-    context.commands.push_back({command::SetTexts{{std::move(text)}, {}}, ""});
-    Look look = opening_look(stories, 0);
-    look.cell.clear();
-    look_afresh(context.view, look);
-}
-
 /// The error for settings that cannot be computed, shown above the last valid picture if there is one.
 void draw_problem(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -113,15 +98,15 @@ void draw_problem(PanelContext& context) {
     list.AddRect(at, {at.x + width, at.y + height}, colors.bad, context.px(6));
     draw_text_wrapped(list, fonts.body, {at.x + padding, at.y + padding}, room, colors.text, text);
     ImGui::SetCursorScreenPos({at.x + width - beside, at.y + padding});
-    if (readable && button(context.ui(), "Read it with stories",
-                           {.width = kReadButton, .notes = {.tooltip = "Opens the example that reads any word, with this text."}}))
+    if (readable && button(context.ui(), kReadWithStories, {.width = kReadButton, .notes = {.tooltip = kReadsAnyWord}}))
         read_with_stories(context, *readable);
     ImGui::SetCursorScreenPos({at.x, at.y + height + padding});
+    context.view.drawn.problem_box = Box{at, {at.x + width, at.y + height}};
 }
 
 void draw_centre(PanelContext& context) {
     context.view.drawn.centre = true;
-    if (!context.snapshot.problem.empty()) draw_problem(context);
+    if (!context.snapshot.problem.empty() && !says_problem_in_line(context, ImGui::GetContentRegionAvail().x)) draw_problem(context);
     draw_mistake_sign(context);
     const ViewPanels& panels = panels_of(context.view.view);
     if (panels.needs_trace && !context.ready()) {
@@ -220,7 +205,9 @@ void draw_picture(PanelContext& context, const FrameLayout& layout) {
     const float padding = is_low_window(context) ? 10 : 16;
     const PaneLook look = context.picture_alone ? PaneLook::Bare : PaneLook::Card;
     pane(context, "##centre", layout.centre, look, {24, padding}, draw_centre, kFixed);
-    if (fades) fade_outdated(context, "##old_centre", layout.centre);
+    Box old = layout.centre;
+    if (context.view.drawn.problem_box) old.min.y = context.view.drawn.problem_box->max.y;
+    if (fades) fade_outdated(context, "##old_centre", old);
     draw_strip(context, layout);
     if (layout.strip_look != StripLook::Line) fade_outdated(context, "##old_strip", layout.strip);
     splitters(context, layout);

@@ -26,7 +26,8 @@ namespace attn::app {
 namespace {
 
 // In logical pixels:
-constexpr float kPictures = 112, kNames = 48, kChooser = 212, kChoiceLabel = 42, kStripInset = 14, kThumbnail = 40, kWidestStation = 128;
+constexpr float kPictures = 112, kNames = 48, kChooser = 212, kChoiceLabel = 42, kStripInset = 14, kThumbnail = 40, kWidestStation = 128,
+                kMapButton = 18;
 constexpr std::int64_t kMostButtons = 8;
 
 /// A small button; the chosen one is amber. True if pressed.
@@ -91,12 +92,14 @@ void choose_layer(PanelContext& context, std::int64_t chosen, std::int64_t now) 
 }
 
 /// What the arrow keys do in the view that is open; "" if they do nothing.
-std::string_view words_of_keys(View view) {
-    switch (view) {
+std::string_view words_of_keys(const ViewState& view) {
+    if (view.lesson.open()) return "← → page of the lesson   ↑ ↓ layer";
+    switch (view.view) {
     case View::Step:
         return "← → stage   ↑ ↓ layer   [ ] head";
     case View::Heads:
     case View::Grid:
+    case View::KnockOut:
         return "← → head   ↑ ↓ layer";
     case View::Lines:
     case View::Lens:
@@ -107,7 +110,6 @@ std::string_view words_of_keys(View view) {
         return "← → moment   [ ] head";
     case View::Precision:
         return "↑ ↓ tensor";
-    case View::KnockOut:
     case View::Train:
     case View::Doctor:
         return "";
@@ -150,7 +152,7 @@ void draw_chooser(PanelContext& context, ImVec2 at, float height) {
     y += row + gap;
     view.head = draw_choice(context, {"head", head_count(structure), view.head, "[ and ] change the head."}, {at.x, y}, row);
     if (!low && !stacks)
-        draw_text(*ImGui::GetWindowDrawList(), fonts.caption, {at.x, y + row + context.px(7)}, colors.faint, words_of_keys(view.view));
+        draw_text(*ImGui::GetWindowDrawList(), fonts.caption, {at.x, y + row + context.px(7)}, colors.faint, words_of_keys(view));
 }
 
 /// The first tokens of the sequence as small chips, since tokens have no numeric picture.
@@ -345,6 +347,21 @@ void draw_stations(PanelContext& context, ImVec2 at, float width, float height, 
     }
 }
 
+/// Opens the map of the model above the stages, or closes it.
+void draw_map_button(PanelContext& context, ImVec2 at, float height) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const bool open = opens_map(context.view.panes, ImGui::GetIO().DisplaySize.y / scale);
+    const ImVec2 min{at.x, at.y + context.px(10)}, size{context.px(kMapButton), height - context.px(20)};
+    const Item item = item_at(context.ui(), "##map_button", min, size,
+                              {.tooltip = open ? "Closes the map of the model (4)." : "The whole model as blocks to go to (4)."});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(5));
+    draw_icon(list, open ? Icon::Down : Icon::Up, {(item.min.x + item.max.x) / 2, (item.min.y + item.max.y) / 2}, context.px(9),
+              item.hovered ? colors.text : colors.muted);
+    draw_focus_ring(context.ui(), item, context.px(5));
+    if (item.pressed) toggle_map(context);
+}
+
 void draw_strip(PanelContext& context, float logical_height, bool pictures) {
     if (!context.ready()) return;
     const ImVec2 corner = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
@@ -354,7 +371,9 @@ void draw_strip(PanelContext& context, float logical_height, bool pictures) {
     draw_chooser(context, at, height);
     at.x += context.px(kChooser);
     ImGui::GetWindowDrawList()->AddLine({at.x, at.y + context.px(10)}, {at.x, at.y + height - context.px(10)}, context.theme.colors.line);
-    at.x += inset;
+    at.x += context.px(4);
+    draw_map_button(context, at, height);
+    at.x += context.px(kMapButton + 4);
     draw_stations(context, at, corner.x + size.x - inset - at.x, height, pictures);
 }
 

@@ -229,7 +229,7 @@ Badge badge_of(const PanelContext& context) {
     table += largest_errors(*verification);
     // A green badge beside a warning would suggest that all is well.
     if (const SetupParts refused = parts_refused(context); refused.any())
-        return {colors.chosen, "differs", "",
+        return {colors.chosen, refused.has(SetupPart::Text) ? "earlier text" : "earlier settings", "",
                 "What is shown is verified, but it is not what is asked for: " + context.snapshot.problem + ".\n" + table};
     if (context.structure().settings.mistaken())
         return {colors.bad, "broken on purpose", "",

@@ -34,6 +34,7 @@ std::optional<double> fades_at(const ViewState& view) {
 }
 
 bool fades_now(const PanelContext& context) {
+    if (context.ready() && parts_refused(context).has(SetupPart::Text)) return true;
     const std::optional<double> from = fades_at(context.view);
     return from && context.now >= *from;
 }

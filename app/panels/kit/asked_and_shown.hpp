@@ -19,6 +19,7 @@ bool shows_asked_text(const PanelContext& context);
 
 /// When the picture of numbers from before the last change fades; none while it is up to date.
 std::optional<double> fades_at(const ViewState& view);
+/// Also the picture of the text before one that cannot be read.
 bool fades_now(const PanelContext& context);
 
 /// A text of the document that cannot be read.

@@ -200,6 +200,11 @@ std::string head_name(const Structure& structure, const CellRef& cell) {
     return "";
 }
 
+bool is_on_trail(const ViewState& view) {
+    const Trail& trail = view.trail;
+    return trail.places.size() > 1 && trail.at < trail.places.size() && trail.places[trail.at] == place_of_view(view);
+}
+
 void walk_trail(ViewState& view, const Structure& structure, int direction) {
     Trail& trail = view.trail;
     const bool can = direction < 0 ? trail.at > 0 : trail.at + 1 < trail.places.size();

@@ -44,6 +44,8 @@ std::optional<CellRef> selected_cell(const ViewState& view, const Structure& str
 /// Layer and head of a cell, "L5 H3" or "cross L0 H1"; "" for stages without heads.
 std::string head_name(const Structure& structure, const CellRef& cell);
 
+/// Whether what is shown is where the trail of followed cells has led to, or a place that one went back to.
+bool is_on_trail(const ViewState& view);
 /// Goes back along the trail of cells that were followed (-1), or forth again (+1). Stays at its ends.
 void walk_trail(ViewState& view, const Structure& structure, int direction);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "app/session/states/kept_tokenizer.hpp"
@@ -124,6 +125,13 @@ std::string shape_words(const Shape& shape) {
     for (const Dim& dim : shape)
         lines += fmt::format("{}{}{}: {}", lines.empty() ? "" : "\n", axis_letter(dim.axis), dim.size, axis_meaning(dim.axis));
     return lines;
+}
+
+std::string scale_words(double factor, std::int64_t head_size) {
+    const double divisor = 1 / factor;
+    const bool root = std::abs(divisor - std::sqrt(static_cast<double>(head_size))) <= 1e-9 * divisor;
+    if (root) return fmt::format("÷ √{}", head_size);
+    return divisor == 1 ? "" : fmt::format("÷ {:.4g}", divisor);
 }
 
 }  // namespace attn::app

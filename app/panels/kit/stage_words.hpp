@@ -21,6 +21,8 @@ std::string name_beside_title(const StageId& id);
 std::string_view axis_meaning(Axis axis);
 /// "one head", "both heads" or "all 12 heads".
 std::string all_heads(std::int64_t count);
+/// What scaling scores by a factor does: "÷ √16" for the usual one, "÷ 12", "" where it does nothing.
+std::string scale_words(double factor, std::int64_t head_size);
 /// One line per axis: "T12  positions that attend (queries)".
 std::string shape_words(const Shape& shape);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/panels/kit/stage_words.hpp"
 #include "engine/plan/name_beside.hpp"
 #include "engine/plan/plan.hpp"
 
@@ -147,9 +148,7 @@ private:
 
     void scale() {
         if (!is_attention_map(id_.stage)) return rowwise(fmt::format("× {:.4g}", node_.settings.factor));
-        const double divisor = 1 / node_.settings.factor, size = static_cast<double>(config().head_size());
-        const bool root = std::abs(divisor - std::sqrt(size)) <= 1e-9 * divisor;
-        rowwise(root ? fmt::format("÷ √{}", size) : divisor == 1 ? "" : fmt::format("÷ {:.4g}", divisor));
+        rowwise(scale_words(node_.settings.factor, config().head_size()));
     }
 
     void norm() {

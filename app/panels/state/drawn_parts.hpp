@@ -29,15 +29,18 @@ struct DrawnParts {
         std::int32_t last = -1;
     };
     std::optional<Written> written{};
-    SetupParts settings{};        ///< whose settings are on screen
-    SetupParts marked{};          ///< those of them that are marked as not shown
-    bool centre = false;          ///< the pane in the centre, which has no room in a tiny window and is not there while training is shown
-    bool problem = false;         ///< the sentence that says what cannot be computed
-    bool unread_text = false;     ///< the text that cannot be read
-    bool verified = false;        ///< the badge is green
-    std::optional<Box> framed{};  ///< around the control that the palette led to
-    bool settles = false;         ///< the next frame is laid out otherwise, without any input
-    bool sheet = false;           ///< a sheet, which says what there is to be told
+    SetupParts settings{};         ///< whose settings are on screen
+    SetupParts marked{};           ///< those of them that are marked as not shown
+    bool centre = false;           ///< the pane in the centre, which has no room in a tiny window and is not there while training is shown
+    bool eye = false;              ///< the sentence that says what is worth looking at
+    bool problem = false;          ///< the sentence that says what cannot be computed
+    bool problem_in_line = false;  ///< it stands in the place of the eye's sentence
+    bool unread_text = false;      ///< the text that cannot be read
+    bool verified = false;         ///< the badge is green
+    std::optional<Box> framed{};   ///< around the control that the palette led to
+    bool settles = false;          ///< the next frame is laid out otherwise, without any input
+    bool sheet = false;            ///< a sheet, which says what there is to be told
+    std::optional<Box> problem_box{};  ///< where that sentence stands, which is not dimmed with the picture
     std::optional<Box> notice_line{};  ///< where notices stand: over the eye's sentence, or where a plot has room
 };
 

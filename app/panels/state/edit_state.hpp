@@ -29,7 +29,8 @@ struct EditState {
     std::string offered;            ///< initial contents of the field; confirming them changes nothing
     int opened = 0;                 ///< counts openings; gives each field its own id, so that ImGui selects all its text
     bool types_again = false;       ///< the number was refused, so the field keeps the keyboard
-    std::optional<CellRef> by_key;  ///< chosen with Enter: the field opens where this cell is drawn
+    std::optional<CellRef> by_key;  ///< chosen with Enter or a button: the field opens where this cell is drawn
+    bool just_chosen = false;       ///< `by_key`, in this frame
     Picking picking = Picking::Nothing;
     int listed_at = -2;               ///< ImGui's number of the last frame in which the list was in sight
     std::uint32_t lit = 0, next = 0;  ///< number of the edit whose cells are highlighted, from 1; the one for the next frame

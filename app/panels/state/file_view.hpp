@@ -90,6 +90,7 @@ struct NoticeView {
     StageId stage;
     std::int64_t head = 0;
     bool shows_error() const { return !refusal.empty(); }
+    bool says(double now) const { return now < until || shows_error(); }
 };
 
 struct FileView {

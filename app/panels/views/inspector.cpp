@@ -14,6 +14,7 @@
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/scrolled.hpp"
+#include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/views/dump_findings.hpp"
 #include "app/panels/views/missing_head.hpp"
@@ -341,6 +342,27 @@ bool begin_how_it_came_about(PanelContext& context, std::size_t lines) {
     return state.unfolded;
 }
 
+/// What a stage did to the number, in plain words; of recorded code, which may do otherwise, its name.
+std::string words_of_stage(const PanelContext& context, const StageId& id, bool masked) {
+    const std::string name = context.structure().plan->name_of(id);
+    if (context.document.recorded) return name;
+    switch (id.stage) {
+    case Stage::Scores:
+        return "q · k";
+    case Stage::Scaled: {
+        const Structure& structure = context.structure();
+        const std::string words = scale_words(structure.plan->at(id).settings.factor, structure.config.head_size());
+        return words.empty() ? name : words;
+    }
+    case Stage::Masked:
+        return masked ? "may it look? no" : "may it look? yes";
+    case Stage::Weights:
+        return "eˣ ÷ sum";
+    default:
+        return name;
+    }
+}
+
 /// The number of this cell in each of the attention's stages up to the shown one; a click goes there.
 void draw_how_it_came_about(PanelContext& context, const CellRef& cell) {
     if (!is_attention_map(cell.stage.stage)) return;
@@ -351,12 +373,22 @@ void draw_how_it_came_about(PanelContext& context, const CellRef& cell) {
         if (map.empty() || cell.index[2] >= map.data.rows || !map.data.knows(cell.index[2], 0)) continue;
         const bool masked = map.masked(cell.index[2], cell.index[3]);
         const std::string value = masked ? std::string(kMasked) : number(static_cast<double>(map.at(cell.index[2], cell.index[3])), 4);
-        if (value_row(context.ui(), context.structure().plan->name_of(id), value, "Click to go there.") && id != cell.stage) {
+        const std::string tooltip = fmt::format("{}: click to go there.", context.structure().plan->name_of(id));
+        if (value_row(context.ui(), words_of_stage(context, id, masked), value, tooltip) && id != cell.stage) {
             CellRef there = cell;
             there.stage = id;
             go_to_cell(context.view, context.structure(), there);
         }
     }
+}
+
+/// The head is framed there; the question is about the word that comes next.
+void leave_head_out(PanelContext& context) {
+    KnockOutState& state = context.view.knock_out;
+    state.measure = AnswerMeasure::Probability;
+    state.parts = ReplacedParts::Heads;
+    state.from.reset();
+    context.view.view = View::KnockOut;
 }
 
 /// Changes the number, or shows what happens without its head; at the foot of the pane.
@@ -368,8 +400,10 @@ void draw_cell_buttons(PanelContext& context, const CellRef& cell) {
     const float width = of_head ? (room - 12) / 2 : room;
     if (of_head) {
         if (button(ui, "Leave it out",
-                   {.width = width, .height = kButtonHigh, .notes = {.tooltip = "Knock-out: what the answer is without each head (K)."}}))
-            context.view.view = View::KnockOut;
+                   {.width = width,
+                    .height = kButtonHigh,
+                    .notes = {.tooltip = "Knock-out: what the answer is without this head, and each other."}}))
+            leave_head_out(context);
         ImGui::SameLine(0, context.px(12));
     }
     if (button(ui, "Change this cell",

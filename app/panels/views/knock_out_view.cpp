@@ -307,6 +307,17 @@ void draw_tooltip(PanelContext& context, const KnockOut& result, const PartWorth
     end_tooltip();
 }
 
+/// The head that the other views show; null if heads are not measured.
+const PartWorth* part_of_shown_head(const PanelContext& context, const KnockOut& result, ReplacedParts parts) {
+    const StageId& id = context.view.stage;
+    const auto is_shown = [&](const PartWorth& part) {
+        return part.index == context.view.head && part.stage.layer == std::max(id.layer, 0) && part.stage.stack == id.stack &&
+               part.stage.attention == id.attention;
+    };
+    const auto found = std::find_if(result.parts.begin(), result.parts.end(), is_shown);
+    return parts != ReplacedParts::Heads || found == result.parts.end() ? nullptr : &*found;
+}
+
 void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 room, bool fresh) {
     const ReplacedParts parts = context.view.knock_out.last_question.parts;
     const WorthGrid& grid = result.grid;
@@ -333,6 +344,7 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     options.cols = {.label = [&](std::int64_t column) { return column_name(context, result, parts, column); },
                     .room = names - context.px(4)};
     options.zoom = options.pan = options.numbers = false;
+    if (const PartWorth* shown = part_of_shown_head(context, result, parts)) options.marks = {.row = shown->row, .col = shown->column};
     HeatmapViewState whole;
     const HeatmapResult hit = heatmap_view(context.ui(), "##worth", min, max, data, style, whole, options);
     draw_numbers(context, grid, style, {min, max}, if_falling);
@@ -370,6 +382,7 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     const bool if_falling = helps_if_falling(context.view.knock_out.last_question);
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(kListLine);
     const std::string opens = fmt::format("Click to open {}.", opened_name(parts));
+    const PartWorth* const shown = part_of_shown_head(context, result, parts);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     for (std::size_t i = 0; i < order.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
@@ -378,7 +391,7 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
         ImGui::PopID();
         const PartWorth& part = result.parts[order[i]];
         const double value = result.change(part);
-        const Color ink = !fresh ? colors.faint : item.hovered ? colors.accent : colors.text;
+        const Color ink = !fresh ? colors.faint : item.hovered ? colors.accent : &part == shown ? colors.chosen_text : colors.text;
         draw_text_in(list, fonts.label, item.min, item.max, {0, 0.5F}, ink,
                      elide(fonts.label, part_name(context, part, parts), width * 0.54F));
         draw_text_in(list, fonts.mono_small, item.min, item.max, {1, 0.5F}, ink, format_number(value, {.decimals = 4, .plus = true}));

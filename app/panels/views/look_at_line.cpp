@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/problem_sentence.hpp"
+#include "app/panels/kit/read_with_stories.hpp"
 #include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/write/writing_actions.hpp"
@@ -19,7 +22,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kEyeLine = 26;
+constexpr float kEyeLine = 26, kIndent = 26, kGapBeforeLink = 14;
 
 /// Whether a hint written for this text is about what is shown: its layer, head and cell. One about a mistake is true of all of them.
 bool is_in_place(const PanelContext& context, const std::optional<Look>& look) {
@@ -75,6 +78,28 @@ std::string words_of_new_words(PanelContext& context) {
     return told.sentence;
 }
 
+/// What cannot be computed, in the place of the eye's sentence, so that nothing moves.
+std::string line_of_problem(const PanelContext& context) {
+    // Of a text that is not read, the row says what is shown instead.
+    return problem_sentence(parts_refused(context).has(SetupPart::Text) ? context.snapshot.problem + "." : problem_words(context));
+}
+
+void draw_problem_in(PanelContext& context, const Box& line) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::string words = line_of_problem(context);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 text{line.min.x + context.px(kIndent), line.min.y};
+    list.AddCircleFilled({line.min.x + context.px(8), line.min.y + font_size(fonts.label) / 2}, context.px(4), colors.bad);
+    draw_text(list, fonts.label, text, colors.text, words);
+    context.view.drawn.problem = true;
+    context.view.drawn.problem_box = line;
+    const std::optional<std::string> readable = text_for_stories(context);
+    if (!readable) return;
+    ImGui::SetCursorScreenPos({text.x + text_width(fonts.label, words) + context.px(kGapBeforeLink), line.min.y});
+    if (link(context.ui(), kReadWithStories, kReadsAnyWord)) read_with_stories(context, *readable);
+    ImGui::SetCursorScreenPos(line.min);
+}
+
 }  // namespace
 
 std::string eye_sentence(PanelContext& context) {
@@ -86,14 +111,30 @@ std::string eye_sentence(PanelContext& context) {
     return words_of_row(context);
 }
 
+bool says_problem_in_line(PanelContext& context, float width) {
+    const ViewState& view = context.view;
+    const bool has_line = (view.view == View::Step && !view.paint.on) || view.view == View::Heads || view.view == View::Lines;
+    const ImFont* font = context.theme.fonts.label;
+    const float beside = text_for_stories(context) ? context.px(kGapBeforeLink) + text_width(font, kReadWithStories) : 0;
+    const bool fits = text_width(font, line_of_problem(context)) + context.px(kIndent) + beside <= width;
+    return context.view.drawn.problem_in_line =
+               has_line && context.ready() && !view.lesson.open() && !context.snapshot.problem.empty() && fits;
+}
+
 float draw_look_at(PanelContext& context, ImVec2 at, float width) {
     if (context.view.lesson.open()) return 0;  // lessons have captions instead
     const float height = context.px(kEyeLine);
-    context.view.drawn.notice_line = Box{at, {at.x + width, at.y + height}};
-    const std::string sentence = eye_sentence(context);
+    const Box line{at, {at.x + width, at.y + height}};
+    if (context.view.drawn.problem_in_line) {
+        draw_problem_in(context, line);
+        return height;
+    }
+    context.view.drawn.notice_line = line;
+    const std::string sentence = context.view.files.notices.says(context.now) ? "" : eye_sentence(context);
+    context.view.drawn.eye = !sentence.empty();
     if (sentence.empty()) return height;
     const auto& [colors, fonts, scale] = context.theme;
-    const float indent = context.px(26);
+    const float indent = context.px(kIndent);
     // Smaller letters rather than half a sentence.
     ImFont* const font = text_width(fonts.label, sentence) <= width - indent ? fonts.label : fonts.caption;
     const std::string shown = elide(font, sentence, width - indent);

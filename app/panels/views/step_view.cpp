@@ -11,7 +11,6 @@
 #include "app/panels/compare/matrix_view.hpp"
 #include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/kit/emit.hpp"
-#include "app/panels/kit/help_pages.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/pane.hpp"
@@ -87,11 +86,41 @@ void draw_explained_shape(PanelContext& context, ImVec2 at, float room, const Sh
     const std::vector<ColoredText> runs = shape_runs(context.theme, shape);
     const float width = runs_width(font, runs);
     if (context.picture_alone || width > room) return;
-    const std::string words = shape_words(shape) + "\nClick for the glossary.";
-    const Item item = item_at(context.ui(), "##shape", at, {width, context.px(18)}, {.tooltip = words});
+    item_at(context.ui(), "##shape", at, {width, context.px(18)}, {.tooltip = shape_words(shape), .keyboard = false});
     draw_runs(*ImGui::GetWindowDrawList(), font, at, runs);
-    draw_focus_ring(context.ui(), item, context.px(3));
-    if (item.pressed) open_help_page(context.view, "Glossary");
+}
+
+/// Where a number was followed, "weights › scores › q", as much of it around the shown place as there is room for. A click goes there.
+void draw_trail(PanelContext& context, ImVec2 at, float room) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImFont* const font = fonts.mono_small;
+    const Trail& trail = context.view.trail;
+    constexpr std::string_view kBetween = " › ";
+    const float between = text_width(font, kBetween);
+    std::vector<std::string> names;
+    for (const TrailPlace& place : trail.places) names.push_back(stage_name(place.stage));
+    const auto width_of = [&](std::size_t i) { return text_width(font, names[i]); };
+    std::size_t first = trail.at, end = trail.at + 1;
+    float width = width_of(trail.at);
+    if (context.picture_alone || width > room) return;
+    while (first > 0 && width + between + width_of(first - 1) <= room) width += between + width_of(--first);
+    while (end < names.size() && width + between + width_of(end) <= room) width += between + width_of(end++);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    std::optional<std::size_t> wanted;
+    for (std::size_t i = first; i < end; ++i) {
+        const float one = width_of(i);
+        ImGui::PushID(static_cast<int>(i));
+        const Item item = item_at(context.ui(), "##trail", at, {one, context.px(18)},
+                                  {.tooltip = "Where the number was followed: Alt + ← → go along it.", .words = names[i]});
+        ImGui::PopID();
+        draw_text(list, font, at, i == trail.at ? colors.text : item.hovered ? colors.accent : colors.muted, names[i]);
+        draw_focus_ring(context.ui(), item, context.px(3));
+        if (item.pressed) wanted = i;
+        at.x += one;
+        if (i + 1 < end) draw_text(list, font, at, colors.faint, kBetween);
+        at.x += between;
+    }
+    while (wanted && *wanted != trail.at) walk_trail(context.view, context.structure(), *wanted < trail.at ? -1 : +1);
 }
 
 void draw_header(PanelContext& context, const StageText& text) {
@@ -133,7 +162,8 @@ void draw_header(PanelContext& context, const StageText& text) {
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);
     const float room = end - x;
-    if (there) draw_explained_shape(context, {x, at.y + context.px(9)}, room, shape);
+    if (is_on_trail(context.view)) draw_trail(context, {x, at.y + context.px(9)}, room);
+    else if (there) draw_explained_shape(context, {x, at.y + context.px(9)}, room, shape);
 }
 
 void draw_text_block(const PanelContext& context, const Box& box, const StageText& text) {

@@ -183,4 +183,15 @@ std::optional<Look> look_of(const Document& document) {
 
 std::optional<Look> opening_look(const Document& document) { return document.look ? document.look : look_of(document); }
 
+Look look_of_own_text(const Preset& preset) {
+    Look look = opening_look(preset, 0);
+    look.cell.clear();
+    return look;
+}
+
+std::optional<Look> look_of_own_text(const Document& document) {
+    const Preset* preset = document.trained ? nullptr : preset_of(document);
+    return preset == nullptr ? std::nullopt : std::optional(look_of_own_text(*preset));
+}
+
 }  // namespace attn::app

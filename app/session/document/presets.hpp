@@ -58,6 +58,10 @@ std::optional<Look> opening_look(const Document& document);
 /// The hint on what to look at: that of a deliberate mistake if there is one, else that of the preset's sentence. The latter only applies
 /// while text, model, masks and numbers are the preset's own and `at` (none: any) is a stage that it describes; otherwise "".
 std::string_view look_at(const Document& document, const std::optional<StageId>& at = {});
+/// Where the example opens with another text than its own: as with its first, and the cell follows from the text. None if it is from no
+/// example.
+Look look_of_own_text(const Preset& preset);
+std::optional<Look> look_of_own_text(const Document& document);
 /// Where a preset's sentence opens: at its own look, else at the first stage the preset describes, else at the cross-attention of an
 /// encoder-decoder or the scores of other models.
 Look opening_look(const Preset& preset, std::size_t sentence);
