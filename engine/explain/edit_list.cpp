@@ -25,6 +25,15 @@ const Mask* later_mask(const Trace<float>& trace, const StageId& id) {
     return trace.plan->before(id, masked) && trace.plan->at(masked).op == Op::Mask ? mask_of(trace, masked) : nullptr;
 }
 
+/// Other steps of a recording may have other stages.
+std::string why_absent(const Trace<float>& trace, const StageId& id) {
+    const bool is_lost = std::any_of(trace.lost.begin(), trace.lost.end(), [&](const LostStage& each) { return each.id == id; });
+    if (is_lost) return "its other numbers are not known after the edits before it";
+    const auto& nodes = trace.plan->nodes();
+    const bool is_recorded = std::any_of(nodes.begin(), nodes.end(), [](const PlanNode& node) { return node.op == Op::Given; });
+    return is_recorded ? "this step has no such stage" : "this model has no such stage";
+}
+
 bool holds(std::int64_t chosen, std::int64_t index) { return chosen == Edit::kAll || chosen == index; }
 
 }  // namespace
@@ -44,7 +53,7 @@ std::vector<Edit> without_text(std::vector<Edit> edits, std::int64_t text) {
 }
 
 std::string why_without_effect(const Edit& edit, const Trace<float>& trace) {
-    if (trace.plan->find(edit.at) == nullptr) return "this model has no such stage";
+    if (trace.plan->find(edit.at) == nullptr) return why_absent(trace, edit.at);
     const Shape shape = trace.shape_of(edit.at);
     const std::string why = why_without_effect(edit, shape, mask_of(trace, edit.at));
     const Mask* later = later_mask(trace, edit.at);

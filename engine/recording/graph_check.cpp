@@ -28,14 +28,18 @@ void add_stage(Links& links, std::string name, std::vector<std::string> inputs, 
 
 Links links_of(const RecordedGraph& graph, std::string_view file) {
     Links links;
-    for (const RecordedStage& stage : graph.around) add_stage(links, stage.name, stage.inputs, file);
+    const auto with_mask = [](const RecordedStage& stage, std::vector<std::string> inputs) {
+        if (!stage.mask.empty()) inputs.push_back(stage.mask);
+        return inputs;
+    };
+    for (const RecordedStage& stage : graph.around) add_stage(links, stage.name, with_mask(stage, stage.inputs), file);
     for (const RecordedAttention& attention : graph.attentions) {
         std::set<std::string_view> own;
         for (const RecordedStage& stage : attention.stages) own.insert(stage.name);
         for (const RecordedStage& stage : attention.stages) {
             std::vector<std::string> inputs;
             for (const std::string& input : stage.inputs) inputs.push_back(own.contains(input) ? attention.name + "/" + input : input);
-            add_stage(links, full_name(attention, stage), std::move(inputs), file);
+            add_stage(links, full_name(attention, stage), with_mask(stage, std::move(inputs)), file);
         }
     }
     return links;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "engine/io/file_error.hpp"
 
@@ -92,6 +93,21 @@ double eps_of(DType dtype) {
         return 0;
     }
 }
+
+double rounded(double number, double eps) {
+    if (eps == eps_of(DType::F32)) return static_cast<double>(static_cast<float>(number));
+    const bool is_half = eps == eps_of(DType::F16);
+    if ((!is_half && eps != eps_of(DType::BF16)) || !std::isfinite(number) || number == 0) return number;
+    int exponent = 0;
+    std::frexp(number, &exponent);
+    // Below the smallest normal number, the distance between numbers stays the same.
+    const double gap = std::ldexp(eps, std::max(exponent - 1, is_half ? -14 : -126));
+    const double nearest = std::nearbyint(number / gap) * gap;
+    const double largest = is_half ? 65504 : static_cast<double>(std::numeric_limits<float>::max());
+    return std::abs(nearest) > largest ? std::copysign(std::numeric_limits<double>::infinity(), number) : nearest;
+}
+
+bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 Numbers numbers_of(const NamedArray& array, const std::string& axes, const std::string& source) {
     if (array.shape.size() != axes.size())
@@ -203,6 +219,53 @@ Numbers times(Numbers numbers, const Numbers& factors) {
         const double factor = factors.values[place(offset_in(factors, cell, 0, 1))];
         numbers.values[i] *= factor;
         numbers.slack[i] = numbers.slack[i] * std::abs(factor) + rounding(numbers.eps, 1, std::abs(numbers.values[i]));
+    }
+    return numbers;
+}
+
+Numbers normed(Numbers numbers, const NormRule& rule) {
+    const std::int64_t width = numbers.shape.empty() ? 0 : numbers.shape.back();
+    for (std::int64_t row = 0; width > 0 && row < numbers.count() / width; ++row) {
+        const std::span<double> x(numbers.values.data() + row * width, place(width)),
+            slack(numbers.slack.data() + row * width, place(width));
+        double mean = 0, squares = 0;
+        for (const double each : x) mean += each / static_cast<double>(width);
+        if (!rule.has_mean) mean = 0;
+        for (const double each : x) squares += (each - mean) * (each - mean) / static_cast<double>(width);
+        const double scale = 1 / std::sqrt(squares + rule.eps);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double gain = rule.gain.empty() ? 1 : rule.gain[i], shift = rule.shift.empty() ? 0 : rule.shift[i];
+            const double size = (std::abs(x[i]) + std::abs(mean)) * scale * std::abs(gain) + std::abs(shift);
+            x[i] = (x[i] - mean) * scale * gain + shift;
+            slack[i] = slack[i] * scale * std::abs(gain) + rounding(numbers.eps, static_cast<double>(width) + 8, size);
+        }
+    }
+    return numbers;
+}
+
+Numbers bent(Numbers numbers, Curve curve) {
+    const auto at = [curve](double x) {
+        switch (curve) {
+        case Curve::Relu:
+            return x < 0 ? 0.0 : x;
+        case Curve::Gelu:
+            return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+        case Curve::GeluTanh:
+            return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+        case Curve::Silu:
+            return x / (1 + std::exp(-x));
+        case Curve::Tanh:
+            return std::tanh(x);
+        case Curve::Sigmoid:
+            break;
+        }
+        return 1 / (1 + std::exp(-x));
+    };
+    for (std::size_t i = 0; i < numbers.values.size(); ++i) {
+        const double x = numbers.values[i];
+        numbers.values[i] = at(x);
+        // None of these curves is steeper than 1.2.
+        numbers.slack[i] = 1.2 * numbers.slack[i] + rounding(numbers.eps, 8, std::abs(x) + std::abs(numbers.values[i]));
     }
     return numbers;
 }

@@ -28,6 +28,10 @@ struct Numbers {
 
 /// The distance from 1 to the next number; 0 for integers.
 double eps_of(DType dtype);
+/// The nearest number of a type with this distance from 1 to the next: double, float, half or bfloat16. Of other types: as it is.
+double rounded(double number, double eps);
+/// Whether both are this number; so are two NaN.
+bool is_same(double a, double b);
 /// Recorded numbers have no slack. Throws FileError(Schema) naming `source` if there are not as many axes as letters.
 Numbers numbers_of(const NamedArray& array, const std::string& axes, const std::string& source);
 
@@ -45,6 +49,16 @@ Numbers filled_ahead(Numbers numbers, double fill);
 Numbers plus(Numbers numbers, const Numbers& bias);
 /// Cell by cell.
 Numbers times(Numbers numbers, const Numbers& factors);
+/// A norm over the last axis: (x − mean) / √(variance + eps) · gain + shift, or without the mean. Empty: no gain, or no shift.
+struct NormRule {
+    std::vector<double> gain, shift;
+    bool has_mean = true;
+    double eps = 0;
+};
+Numbers normed(Numbers numbers, const NormRule& rule);
+/// What feed-forward layers bend numbers with.
+enum class Curve : std::uint8_t { Relu, Gelu, GeluTanh, Silu, Tanh, Sigmoid };
+Numbers bent(Numbers numbers, Curve curve);
 /// [B,H,T,D] as [B,T,H·D], or as [B,T,D·H] if the width is the `outer` of the two.
 Numbers joined_heads(const Numbers& context, bool width_is_outer);
 /// x · W + b for x of BTC; W is [out, in], or [in, out] if `transposed`.

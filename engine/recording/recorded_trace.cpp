@@ -15,6 +15,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/recording/numbers.hpp"
 #include "engine/recording/seen_cells.hpp"
+#include "engine/recording/stage_axes.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::recording {
@@ -23,47 +24,6 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kMostMatrices = 512;  ///< in one group
 constexpr std::int64_t kMostColumns = 1 << 15, kMostHeads = 1 << 12;
-
-/// The letters of a role's axes, in canonical order.
-std::string_view letters_of(Stage role) {
-    switch (stage_kind(role)) {
-    case StageKind::Map:
-        return "BHTS";
-    case StageKind::Attention:
-        return "BTC";
-    case StageKind::Heads:
-        break;
-    default:
-        return "";
-    }
-    switch (role) {
-    case Stage::K:
-    case Stage::KNormed:
-    case Stage::KRotated:
-        return "BGSD";
-    case Stage::V:
-        return "BGSE";
-    case Stage::Context:
-        return "BHTE";
-    default:
-        return "BHTD";
-    }
-}
-
-/// Whether a stage's axes are those of its role, of which some may be missing. Heads of k and v may be called H, and the width of a value
-/// D.
-bool fits(std::string_view axes, std::string_view letters) {
-    std::size_t at = 0;
-    for (char letter : axes) {
-        const auto is_it = [letter](char own) {
-            return letter == own || (letter == 'H' && own == 'G') || (letter == 'D' && own == 'E') || (letter == 'G' && own == 'H') ||
-                   (letter == 'T' && own == 'S');
-        };
-        while (at < letters.size() && !is_it(letters[at])) ++at;
-        if (at++ == letters.size()) return false;
-    }
-    return !axes.empty();
-}
 
 /// A stage's name without what tells it from others with its role, and which of them it is. A name that is none of ours is that of a map,
 /// if it has a map's axes.
@@ -173,29 +133,12 @@ struct Recorded {
     std::string_view axes;  ///< a letter each
 };
 
-/// Numbers in the canonical shape, where an axis that is missing, or of size 1, holds for all; nothing if they do not fit.
+/// Numbers in the canonical shape; nothing if they do not fit.
 std::optional<Tensor<float>> in_shape(const Recorded& numbers, std::string_view letters, const Shape& shape) {
-    if (numbers.shape.size() != numbers.axes.size()) return {};
-    std::vector<std::int64_t> strides(numbers.shape.size(), 1);
-    for (std::size_t axis = strides.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * numbers.shape[axis];
-    std::array<std::int64_t, Shape::kMaxRank> step{};
-    std::size_t own = 0;
-    for (std::size_t axis = 0; axis < letters.size(); ++axis) {
-        if (own == numbers.axes.size() || !fits(numbers.axes.substr(own, 1), letters.substr(axis, 1))) continue;
-        const std::int64_t size = numbers.shape[own];
-        if (size != 1 && size != shape[static_cast<int>(axis)].size) return {};
-        step[axis] = size == 1 ? 0 : strides[own];
-        ++own;
-    }
-    if (own != numbers.axes.size()) return {};
+    const std::optional<CellPlaces> places = CellPlaces::of(numbers.shape, numbers.axes, letters, shape);
+    if (!places) return {};
     Tensor<float> out(shape);
-    const auto size = [&](int axis) { return axis < shape.rank() ? shape[axis].size : std::int64_t{1}; };
-    float* to = out.data();
-    for (std::int64_t i = 0; i < size(0); ++i)
-        for (std::int64_t j = 0; j < size(1); ++j)
-            for (std::int64_t k = 0; k < size(2); ++k)
-                for (std::int64_t l = 0; l < size(3); ++l)
-                    *to++ = numbers.values[static_cast<std::size_t>(i * step[0] + j * step[1] + k * step[2] + l * step[3])];
+    places->for_cells([&](std::size_t cell, std::size_t place) { out.data()[cell] = numbers.values[place]; });
     return out;
 }
 

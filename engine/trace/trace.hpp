@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/attention/mask.hpp"
@@ -32,12 +33,20 @@ struct RecordedStage {
     std::int64_t place_of_head(std::int64_t head) const { return only_head ? head - *only_head : head; }
 };
 
+/// A stage of recorded code that cannot be known any more after an edit of a stage before it.
+struct LostStage {
+    StageId id;
+    std::string why;  ///< "its parameters were not recorded"
+};
+
 template <class Scalar>
 struct Trace : Structure {
     std::shared_ptr<const Parameters<Scalar>> parameters;
     std::vector<RecordedStage<Scalar>> stages;
     /// Reduced maps of a long text, which are not among `stages`; they cover whole maps.
     std::vector<ReducedMap> reduced;
+    /// Of recorded code: what edits took away. They are not in the plan.
+    std::vector<LostStage> lost{};
 
     /// Whether every stage of the plan was recorded.
     bool whole() const { return plan == nullptr || stages.size() == plan->nodes().size(); }
