@@ -109,10 +109,16 @@ StageId named_stage(const std::string& name, std::optional<std::int64_t> layer, 
     const auto expect_layer = [&](Stage stage) {
         if (layer && !is_layer_stage(stage)) throw Error(fmt::format("{} belongs to no layer: leave --layer out", escaped(name)));
     };
-    if (const std::optional<StageId> id = stage_from_tensor_name(name); id && trace.plan->find(*id) != nullptr) {
-        expect_layer(id->stage);
-        if (layer && *layer != id->layer) throw Error(fmt::format("--layer {} contradicts --stage {}", *layer, escaped(name)));
-        return *id;
+    const auto expect_known = [&](const StageId& id) {
+        for (const LostStage& lost : trace.lost)
+            if (lost.id == id) throw Error(fmt::format("there is no {}: {}", tensor_name(id), lost.why));
+    };
+    const std::optional<StageId> full = stage_from_tensor_name(name);
+    if (full) expect_known(*full);
+    if (full && trace.plan->find(*full) != nullptr) {
+        expect_layer(full->stage);
+        if (layer && *layer != full->layer) throw Error(fmt::format("--layer {} contradicts --stage {}", *layer, escaped(name)));
+        return *full;
     }
     std::optional<StageId> named = stage_from_name(name);
     if (!named) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", escaped(name), stages_of(*trace.plan)));
@@ -122,6 +128,7 @@ StageId named_stage(const std::string& name, std::optional<std::int64_t> layer, 
     for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder}) {
         named->stack = stack;
         if (trace.plan->find(*named) != nullptr) return *named;
+        expect_known(*named);
     }
     const auto& nodes = trace.plan->nodes();
     if (std::any_of(nodes.begin(), nodes.end(), [&](const PlanNode& node) { return same_role(node.id, *named); }))

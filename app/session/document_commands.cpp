@@ -30,8 +30,7 @@ Document ready_to_open(Document document) {
 
 void Session::Impl::expect_model() const {
     if (document().recorded)
-        throw DocumentError(fmt::format("{}: to change texts, masks or numbers, open a model or an example", kRecordingDoesNotRun),
-                            Field::None);
+        throw DocumentError(fmt::format("{}: to change texts or masks, open a model or an example", kRecordingDoesNotRun), Field::None);
 }
 
 void Session::Impl::carry_out(const command::SetTexts& set, const std::string& merge) {
@@ -82,8 +81,9 @@ void Session::Impl::carry_out(const command::SetConfig& set, const std::string& 
 }
 
 void Session::Impl::carry_out(const command::SetForward& set, const std::string& merge) {
-    expect_model();
     Document next = document();
+    next.forward.edits = set.forward.edits;
+    if (next.forward != set.forward) expect_model();  // of a recording, too, it is computed what follows from changed numbers
     next.forward = set.forward;
     change(std::move(next), merge);
 }
@@ -201,7 +201,7 @@ void Session::Impl::carry_out(const command::ShowMoment& show, const std::string
 
 void Session::Impl::carry_out(const command::ShowRecorded& show, const std::string& merge) {
     if (!document().recorded) throw Error("there is no recording");
-    replace(document_of_recording(document().recorded->recording, show.step, show.group), merge);
+    replace(moved_to(document().recorded->recording, show.step, show.group, document()), merge);
 }
 
 void Session::Impl::carry_out(const command::ShowUntrained&, const std::string& merge) {

@@ -63,7 +63,7 @@ void Session::Impl::follow_recording() {
     const bool follows = shown_numbers->step == shown_numbers->recording->steps().back();
     const bool restarted = grown->recording().run != shown_numbers->recording->recording().run;
     try {
-        if (follows || restarted) return replace(document_of_recording(grown, {}, shown_numbers->group), "recorded step");
+        if (follows || restarted) return replace(moved_to(grown, {}, shown_numbers->group, document()), "recorded step");
     } catch (const Error&) {
         return;  // its newest step cannot be drawn; the last one stays
     }

@@ -270,8 +270,8 @@ void Session::Impl::derive_states() {
     const auto find = [this](std::optional<State> state) { return state ? table.find(std::move(*state)) : nullptr; };
     States next;
     next.shown = shown->state;
+    if (next.shown != nullptr) next.unedited = find(without_edits(*next.shown));
     if (next.shown != nullptr && recorded_in(*next.shown) == nullptr) {
-        next.unedited = find(without_edits(*next.shown));
         next.unmasked = find(without_masks(*next.shown));
         next.correct = find(without_mistake(*next.shown));
         next.other_moment = other_moment_of(*next.shown);

@@ -80,6 +80,15 @@ protected:
         return session;
     }
 
+    /// Its settings with one number of the scores changed.
+    static ForwardSettings with_score(const Document& document, std::int64_t row, std::int64_t column, double value) {
+        Edit edit{.kind = EditKind::Set, .at = {Stage::Scores, 0}};
+        edit.sequence = 0, edit.head = 0, edit.row = row, edit.column = column, edit.value = value;
+        ForwardSettings forward = document.forward;
+        forward.edits.push_back(edit);
+        return forward;
+    }
+
     test::TemporaryFolder place_;
 };
 
@@ -195,6 +204,98 @@ TEST_F(RecordingSession, SaysWhatItNamesButDoesNotHold) {
     EXPECT_EQ(missing[0].name, "scaled");
     EXPECT_EQ(missing[0].why, "not asked for");
     EXPECT_THAT(missing[1].why, HasSubstr("cannot be computed"));
+}
+
+/// One number of the scores is changed: the weights follow from it, and the recorded state stays there to be compared with.
+TEST_F(RecordingSession, ANumberCanBeChangedAndChangedBack) {
+    write_step(50, 0.75F);
+    const auto session = opened();
+    const Document before = session->document();
+    EXPECT_EQ(session->states().unedited, nullptr);
+    session->apply({command::SetForward{with_score(before, 1, 0, std::log(3))}, ""});
+    EXPECT_EQ(session->message(), "");
+    const auto edited = session->wait();
+    EXPECT_EQ(edited->problem, "");
+    const auto number = [](const Snapshot& snapshot, Stage stage, std::int64_t cell) {
+        return snapshot.trace->find({stage, 0})->value.data()[cell];
+    };
+    EXPECT_EQ(number(*edited, Stage::Scores, 2), std::log(3.0F));
+    EXPECT_NEAR(number(*edited, Stage::Weights, 2), 0.75, 1e-7);
+    EXPECT_NEAR(number(*edited, Stage::Weights, 3), 0.25, 1e-7);
+    EXPECT_EQ(number(*edited, Stage::Weights, 0), 0.75F) << "the other row";
+    ASSERT_NE(session->states().unedited, nullptr);
+    EXPECT_EQ(number(*session->compute(session->states().unedited, facet::Trace{}).value, Stage::Weights, 2), 0.5F);
+    EXPECT_EQ(session->states().unmasked, nullptr);
+    EXPECT_THAT(edited->edits_in_vain, testing::ElementsAre(""));
+    const auto why = session->get(facet::Explanation{{{Stage::Scores, 0}, "", {0, 0, 1, 0}}});
+    EXPECT_TRUE(why->provenance.edited);
+    EXPECT_TRUE(session->get(facet::Verification{})->ok);
+
+    session->apply({command::ShowRecorded{0}, ""});
+    EXPECT_NEAR(number(*session->wait(), Stage::Weights, 2), 0.75, 1e-7) << "the edit goes along";
+    EXPECT_EQ(first_weight(*session), 0.25F);
+    for (int step = 0; step < 2; ++step) session->apply({command::Undo{}, ""});
+    EXPECT_EQ(session->document(), before);
+    EXPECT_EQ(number(*session->wait(), Stage::Weights, 2), 0.5F);
+    session->apply({command::Redo{}, ""});
+    EXPECT_NEAR(number(*session->wait(), Stage::Weights, 2), 0.75, 1e-7);
+}
+
+TEST_F(RecordingSession, OnlyEditsChangeIt) {
+    const auto session = opened();
+    const Document before = session->document();
+    ForwardSettings both = with_score(before, 0, 0, 1);
+    both.temperature = 2;
+    session->apply({command::SetForward{both}, ""});
+    EXPECT_THAT(session->message(), HasSubstr("a recording holds numbers"));
+    EXPECT_EQ(session->document(), before);
+}
+
+/// Another step of what is followed keeps the edit; attentions of other sizes do not get it.
+TEST_F(RecordingSession, EditsStayWithTheirAttentions) {
+    const auto session = opened();
+    session->apply({command::SetForward{with_score(session->document(), 1, 0, std::log(3))}, ""});
+    session->wait();
+    write_step(1, 0.5F);
+    ASSERT_TRUE(comes_true(*session, [&] { return session->document().recorded->step == 1; }));
+    EXPECT_NEAR(session->wait()->trace->find({Stage::Weights, 0})->value.data()[2], 0.75, 1e-7);
+    EXPECT_EQ(first_weight(*session), 0.5F);
+    const Document elsewhere = moved_to(session->document().recorded->recording, {}, 1, session->document());
+    EXPECT_TRUE(elsewhere.forward.edits.empty());
+}
+
+TEST_F(RecordingSession, EditsAreSavedInADocument) {
+    Document document = document_of_recording(OpenedRecording::open(folder()), 0);
+    document.forward = with_score(document, 1, 1, std::log(3));
+    const std::filesystem::path file = place_ / "edited.attnscope.json";
+    save_document(file, document);
+    const Document again = load_document(file);
+    EXPECT_EQ(again.forward, document.forward);
+    EXPECT_EQ(again.recorded, document.recorded);
+    Session session(again, [] {});
+    EXPECT_NEAR(session.wait()->trace->find({Stage::Weights, 0})->value.data()[3], 0.75, 1e-7);
+    EXPECT_EQ(session.snapshot()->problem, "");
+}
+
+/// What cannot be computed from the edited number has no number, and says why.
+TEST_F(RecordingSession, WhatAnEditMakesUnknownIsMissing) {
+    std::string more(kDescription);
+    more.replace(more.find(R"("op": "softmax")"), std::string_view(R"("op": "softmax")").size(), R"("op": "given", "called": "entmax")");
+    std::ofstream(folder() / "recording.json") << more;
+    const auto session = opened();
+    ASSERT_EQ(first_weight(*session), 0.25F);
+    session->apply({command::SetForward{with_score(session->document(), 1, 0, 2)}, ""});
+    EXPECT_EQ(session->wait()->trace->find({Stage::Weights, 0}), nullptr);
+    const auto report = session->get(facet::RecordingReport{});
+    const auto& missing = report->attentions.at(0).missing;
+    ASSERT_EQ(missing.size(), 1U);
+    EXPECT_EQ(missing[0].id, (StageId{Stage::Weights, 0}));
+    EXPECT_THAT(missing[0].why, HasSubstr("no arithmetic for entmax"));
+    EXPECT_TRUE(missing[0].after_edit);
+    session->apply({command::Undo{}, ""});
+    session->wait();
+    EXPECT_EQ(first_weight(*session), 0.25F);
+    EXPECT_TRUE(session->get(facet::RecordingReport{})->attentions.at(0).missing.empty());
 }
 
 /// What the code logs appears while it runs, in whole lines only.

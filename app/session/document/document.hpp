@@ -43,7 +43,7 @@ struct Document : Setup {
     std::string preset;                   ///< the preset it started from, "" if none
     std::string look_at;                  ///< the preset's hint on what to look at
     std::optional<TrainedModel> trained;  ///< where the parameters come from; none: initial ones, as `config` says
-    /// What is shown of a recording. The setup then describes it: masks, mistakes and edits cannot change what was recorded.
+    /// What is shown of a recording. The setup then describes it: of `forward` only the edits have an effect.
     std::optional<RecordedNumbers> recorded{};
     std::size_t recorded_steps = 0;  ///< how many the recording had when it was read last
     Pins pins;

@@ -39,7 +39,7 @@ Look opening_look_at(const OpenedStep& opened) {
 
 }  // namespace
 
-// The setup describes what was recorded, for what is said of it; nothing is computed from it.
+// The setup describes what was recorded, for what is said of it; of what is computed it has the edits.
 Document document_of_recording(std::shared_ptr<const OpenedRecording> recording, std::optional<std::int64_t> step, std::size_t group) {
     const RecordedNumbers numbers{recording, step.value_or(recording->steps().back()), group};
     const OpenedStep opened(numbers);
@@ -54,6 +54,13 @@ Document document_of_recording(std::shared_ptr<const OpenedRecording> recording,
     document.vocabulary = words.all;
     document.special_tokens = false;
     document.forward.masks.padding = false;
+    return document;
+}
+
+Document moved_to(std::shared_ptr<const OpenedRecording> recording, std::optional<std::int64_t> step, std::size_t group,
+                  const Document& before) {
+    Document document = document_of_recording(std::move(recording), step, group);
+    if (before.recorded && before.recorded->group == group) document.forward.edits = before.forward.edits;
     return document;
 }
 

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "app/session/states/opened_recording.hpp"
+#include "engine/explain/edit_list.hpp"
+#include "engine/recording/edited_trace.hpp"
 #include "engine/trace/head_scores.hpp"
 
 namespace attn::app {
@@ -21,10 +23,14 @@ std::vector<std::vector<Token>> tokens_of(const std::vector<std::vector<std::str
 
 }  // namespace
 
-Snapshot recorded_snapshot(const RecordedNumbers& numbers, double most_mib, const std::stop_token& stop) {
+Snapshot recorded_snapshot(const RecordedNumbers& numbers, const std::vector<Edit>& edits, double most_mib, const std::stop_token& stop) {
     const OpenedStep opened(numbers);
+    const recording::RecordedGroup recorded = opened.recorded();
+    Trace<float> trace = trace_of(recorded, most_mib, stop);
+    if (!edits.empty()) trace = with_edits(std::move(trace), recorded, edits, stop);
     Snapshot made;
-    made.trace = std::make_shared<const Trace<float>>(trace_of(opened.recorded(), most_mib, stop));
+    made.trace = std::make_shared<const Trace<float>>(std::move(trace));
+    made.edits_in_vain = edits_in_vain(*made.trace);
     made.ranges = stage_ranges(*made.trace);
     made.head_scores = head_scores(*made.trace);
     recording::RecordedWords words = words_of(numbers.recording->recording(), opened.group());

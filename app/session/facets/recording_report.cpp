@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/session/facets/ask.hpp"
@@ -36,6 +37,11 @@ std::vector<Missing> missing_in(const OpenedStep& opened, std::size_t i, const s
         const recording::RecordedStage& stage = attention.stages[place];
         const std::optional<StageId> id = place_of(opened.group(), attention, stage, i);
         if (!id || trace.find(*id) != nullptr) continue;
+        const auto lost = std::find_if(trace.lost.begin(), trace.lost.end(), [&](const LostStage& each) { return each.id == *id; });
+        if (lost != trace.lost.end()) {
+            missing.push_back({*id, escaped(stage.name, 0), lost->why, true});
+            continue;
+        }
         const bool is_there = opened.step().find(full_name(attention, stage)) != nullptr;
         missing.push_back({*id, escaped(stage.name, 0), is_there ? "its size is not that of the other stages" : checks[place].reason});
     }
@@ -57,7 +63,12 @@ Job<RecordingReport> facet::RecordingReport::make(const RecordingReport&, Ask& a
         const OpenedStep opened(*numbers);
         app::RecordingReport report;
         for (const recording::AttentionGroup& group : opened.groups()) report.groups.push_back(words_for(group, opened.graph()));
-        for (const std::string& matrix : opened.group().matrices) report.attentions.push_back({escaped(matrix, 0), ""});
+        for (const std::string& matrix : opened.group().matrices) {
+            report.attentions.push_back({escaped(matrix, 0), ""});
+            const StageId id = place_of_matrix(opened.group(), report.attentions.size() - 1);
+            for (const LostStage& lost : pass->trace->lost)
+                if (lost.id == id) report.attentions.back().missing.push_back({id, escaped(matrix, 0), lost.why, true});
+        }
         for (const std::size_t member : opened.group().members) {
             const recording::RecordedAttention& attention = opened.graph().attentions[member];
             auto checks = check_stages(opened.graph(), attention, opened.step(), opened.parameter(), work.stop);

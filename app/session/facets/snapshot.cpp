@@ -88,10 +88,10 @@ std::shared_ptr<const Parameters<float>> parameters_of(const State& state, const
     return drawn;
 }
 
-/// What was recorded is read, not computed.
+/// What was recorded is read; only what follows from edits is computed.
 BegunPass recorded_pass(const StateRef& state, const RecordedNumbers& numbers, const Work& work) {
     const auto start = Clock::now();
-    BegunPass pass{.snapshot = recorded_snapshot(numbers, work.room_mib, work.stop)};
+    BegunPass pass{.snapshot = recorded_snapshot(numbers, state->setup->forward.edits, work.room_mib, work.stop)};
     Snapshot& made = pass.snapshot;
     made.state = state;
     made.budget_mib = work.budget_mib;

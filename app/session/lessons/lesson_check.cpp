@@ -60,7 +60,7 @@ std::shared_ptr<const Parameters<float>> parameters_of(const Document& document,
 
 Computed compute(Document document, std::shared_ptr<const Parameters<float>> parameters) {
     if (document.recorded) {
-        Snapshot snapshot = recorded_snapshot(*document.recorded, kMostRecordedMib);
+        Snapshot snapshot = recorded_snapshot(*document.recorded, document.forward.edits, kMostRecordedMib);
         return {std::move(document), std::move(snapshot)};
     }
     Prepared prepared = prepare(document);

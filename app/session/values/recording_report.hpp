@@ -16,7 +16,8 @@ struct RecordingReport {
     /// A stage that the graph names, without numbers.
     struct Missing {
         StageId id;
-        std::string name, why;  ///< "scores", "not recorded"
+        std::string name, why;    ///< "scores", "not recorded"
+        bool after_edit = false;  ///< it has numbers, which an edit made invalid
     };
     struct Attention {
         std::string name, source;  ///< "encoder.0.attn", "model.py:41"; "" if unknown
