@@ -1,4 +1,4 @@
-/// A recording in the whole interface: every view draws it or says why not, and no control changes what was recorded.
+/// A recording in the whole interface: every view draws it or says why not, and of what was recorded only single numbers can be changed.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -67,6 +67,26 @@ protected:
     bool has_control(std::string_view words) const {
         const auto& stops = view.focus.stops();
         return std::any_of(stops.begin(), stops.end(), [&](const FocusStop& stop) { return stop.words == words; });
+    }
+
+    void show(const StageId& stage) {
+        view.stage = stage;
+        frames(3, ui_frame);
+    }
+    std::vector<float> numbers(Stage stage) const {
+        const Tensor<float>& value = trace().find({stage, 0})->value;
+        return {value.data(), value.data() + value.size()};
+    }
+    /// Of the largest map.
+    void double_click_on_first_cell() {
+        canvas.calls.clear();
+        frame(ui_frame);
+        const NullCanvas::Call map = largest_map();
+        const float x = map.min.x + (map.max.x - map.min.x) / (2 * static_cast<float>(map.request.data.cols)),
+                    y = map.min.y + (map.max.y - map.min.y) / (2 * static_cast<float>(map.request.data.rows));
+        click(x, y, ui_frame);
+        click(x, y, ui_frame);
+        frames(2, ui_frame);
     }
 
     TemporaryFolder folder_;
@@ -173,8 +193,97 @@ TEST_F(RecordingView, SettingsAreThoseOfTheRecording) {
     EXPECT_TRUE(has_control("block.attn"));
     EXPECT_EQ(of_example_, (std::array{true, true, true}));
     EXPECT_FALSE(has_control("Causal"));
-    EXPECT_FALSE(has_control("Change this cell"));
     EXPECT_FALSE(has_control("Edit the text"));
+}
+
+/// Two clicks on a score, a number, Enter: the weights and what is mixed with them are others.
+TEST_F(RecordingView, ADoubleClickChangesANumberAndWhatFollows) {
+    show({Stage::Scores, 0});
+    double_click_on_first_cell();
+    ASSERT_TRUE(any_popup_open());
+    type("-1000", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(session->message(), "");
+    ASSERT_EQ(session->document().forward.edits.size(), 1U);
+    EXPECT_EQ(numbers(Stage::Scores)[0], -1000);
+    EXPECT_EQ(numbers(Stage::Weights), (std::vector<float>{0, 1, 0.5F, 0.5F}));
+    EXPECT_EQ(numbers(Stage::Context), (std::vector<float>{50, 25.5F}));
+    for (const View shown : {View::Step, View::Heads, View::Grid, View::Lines, View::Totals, View::Doctor}) {
+        view.view = shown;
+        frames(3, ui_frame);
+        with_context([&](PanelContext& context) { EXPECT_EQ(disagreement_in_window(context), "") << static_cast<int>(shown); });
+    }
+    view.view = View::Step;
+    view.compare.choose(Compare::Plain);
+    show({Stage::Weights, 0});
+    const Matrix map = ask([&](const NumberDesk& desk, const Subject& shown) {
+        return desk.numbers({.of = shown, .stage = {Stage::Weights, 0}, .sequence = 0, .head = 0}).map;
+    });
+    EXPECT_EQ(map.at(0, 1), 1);
+    const StateRef unedited = session->states().unedited;
+    ASSERT_NE(unedited, nullptr);
+    EXPECT_EQ(computed(unedited)->trace->find({Stage::Weights, 0})->value.data()[1], 0.5F);
+    control('Z');
+    EXPECT_TRUE(session->document().forward.edits.empty());
+    EXPECT_EQ(numbers(Stage::Weights)[1], 0.5F);
+}
+
+TEST_F(RecordingView, TheChosenCellIsChangedByItsButtonAndByEnter) {
+    show({Stage::Weights, 0});
+    view.locked.set(Axis::T, 1);
+    view.locked.set(Axis::S, 0);
+    frames(3, ui_frame);
+    ASSERT_TRUE(press_control("Change this cell"));
+    frames(3, ui_frame);
+    ASSERT_TRUE(any_popup_open());
+    type("2", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(numbers(Stage::Weights), (std::vector<float>{0.5F, 0.5F, 2, 0.5F}));
+    EXPECT_EQ(numbers(Stage::Context), (std::vector<float>{25.5F, 27}));
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    ASSERT_TRUE(any_popup_open());
+    type("0", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(numbers(Stage::Context)[1], 25);
+    EXPECT_EQ(session->document().forward.edits.size(), 1U) << "it is the same number";
+}
+
+/// The old number of a stage that an edit made unknown is nowhere; its place in the row is hatched, also while it is the shown one.
+TEST_F(RecordingView, WhatAnEditMakesUnknownIsHatched) {
+    std::string unknown(kDescription);
+    unknown.replace(unknown.find(R"("op": "softmax")"), std::string_view(R"("op": "softmax")").size(),
+                    R"("op": "given", "called": "entmax")");
+    unknown.replace(unknown.find(R"("run": 1)"), 8, R"("run": 2)");
+    record_again(unknown);
+    const auto hatched = [&] {
+        const auto& stops = view.focus.stops();
+        return std::count_if(stops.begin(), stops.end(), [](const FocusStop& stop) { return stop.label == "##missing_station"; });
+    };
+    ASSERT_EQ(hatched(), 0);
+    show({Stage::Weights, 0});
+    Edit edit{.kind = EditKind::Set, .at = {Stage::Scores, 0}};
+    edit.sequence = edit.head = edit.row = edit.column = 0, edit.value = 3;
+    ForwardSettings forward = session->document().forward;
+    forward.edits.push_back(edit);
+    session->apply({command::SetForward{forward}, ""});
+    session->wait();
+    for (const View shown : {View::Heads, View::Grid, View::Lines, View::Totals, View::Doctor, View::Step}) {
+        view.view = shown;
+        frames(3, ui_frame);
+        with_context([&](PanelContext& context) { EXPECT_EQ(disagreement_in_window(context), "") << static_cast<int>(shown); });
+    }
+    EXPECT_EQ(session->message(), "");
+    EXPECT_EQ(trace().find({Stage::Weights, 0}), nullptr);
+    EXPECT_EQ(trace().find({Stage::Context, 0}), nullptr);
+    EXPECT_EQ(hatched(), 2);
+    session->apply({command::Undo{}, ""});
+    session->wait();
+    frames(3, ui_frame);
+    EXPECT_EQ(hatched(), 0);
 }
 
 TEST_F(RecordingView, KeysThatChangeAModelSayThatThereIsNone) {

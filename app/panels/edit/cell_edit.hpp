@@ -10,7 +10,7 @@ namespace attn::app {
 /// To be called for every map drawn: handles clicks on its cells.
 void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry, const HeatmapResult& result);
 
-/// Opens the field for the selected cell of the shown stage, as Enter does.
+/// Opens the field for the selected cell of the shown stage, as Enter and the button of the cell pane do.
 void edit_chosen_cell(PanelContext& context);
 
 /// Draws the field and the menu, once per frame on top of everything else.

@@ -207,7 +207,7 @@ std::string station_tooltip(const PanelContext& context, const Station& station)
         if (id.stage != Stage::Other)
             text += fmt::format("\n{} ({}): {}", stage_title(id, token_noun(context.snapshot)), stage_symbol(id.stage), tensor_name(id));
     if (station.stages.size() > 1) text += "\nA click on the chosen one goes to the next of them; Ctrl + ← → goes through all.";
-    return text + "\n" + shape_words(context.structure().shape_of(station.opens));
+    return text + "\n" + shape_words(context.structure().shape_of(station.opens)) + station.lacks;
 }
 
 /// A dot for each of several stages, the shown one filled.
@@ -230,8 +230,8 @@ void add_missing(PanelContext& context, std::vector<Station>& stations) {
             return one.kind >= kind && (one.kind != StationKind::GoesOn || station_kind(one.opens.stage) >= kind);
         });
         const bool is_shown = after != stations.end() && (after->kind == kind || station_kind(after->opens.stage) == kind);
-        if (is_shown && after->missing.empty()) continue;
-        if (is_shown) after->name += ", " + missing.name;
+        if (is_shown && after->missing.empty()) after->lacks += fmt::format("\nWithout {}: {}", missing.name, missing.why);
+        else if (is_shown) after->name += ", " + missing.name;
         else stations.insert(after, Station{.kind = kind, .attention = missing.id.attention, .name = missing.name, .missing = missing.why});
     }
 }

@@ -192,11 +192,13 @@ Badge badge_of_recording(const PanelContext& context, const reference::Verificat
     if (const recording::CodeFinding* mistake = report ? mistake_in(*report) : nullptr)
         return {colors.bad, "mistake found", "", mistake->text + " Check my code lists what was found."};
     const std::size_t all = context.structure().plan->nodes().size(), followed = verification.stages.size();
+    const std::vector<Edit>& edits = context.structure().settings.edits;
+    const bool is_edited = std::any_of(edits.begin(), edits.end(), [](const Edit& edit) { return edit.on; });
     if (followed == 0) return {colors.faint, "as recorded", "", "Nothing tells how your code made these numbers."};
     return {colors.good, "follows", fmt::format("{} of {} stages", followed, all),
             fmt::format("{} of {} stages were computed again from the stages before them, in double precision, and agree but for what "
-                        "rounding can do. Of the others it is not known how your code made them.",
-                        followed, all)};
+                        "rounding can do. Of the others it is not known how your code made them.{}",
+                        followed, all, is_edited ? " That is said of what was recorded, without your edits." : "")};
 }
 
 Badge badge_of(const PanelContext& context) {

@@ -28,6 +28,21 @@ void draw_findings(PanelContext& context, const std::vector<CodeFinding>& findin
     }
 }
 
+/// Stages whose recorded numbers do not hold any more, with the reason of the first, from which the others follow.
+void draw_lost(PanelContext& context, const std::vector<RecordingReport::Missing>& missing, ImFont* font) {
+    std::vector<std::string> names;
+    std::string why;
+    for (const RecordingReport::Missing& one : missing) {
+        if (!one.after_edit) continue;
+        if (names.empty()) why = one.why;
+        names.push_back(one.name);
+    }
+    if (names.empty()) return;
+    paragraph(context.ui(), font, context.theme.colors.chosen_text,
+              fmt::format("after your edit without {}: {}", fmt::join(names, ", "), why));
+    gap(context.ui(), 2);
+}
+
 /// Each attention with the layer that stands for it, and what its code shows.
 void draw_attentions(PanelContext& context, const RecordingReport& report, ImFont* font) {
     const Ui ui = context.ui();
@@ -39,6 +54,7 @@ void draw_attentions(PanelContext& context, const RecordingReport& report, ImFon
         if (link(ui, label.c_str(), fmt::format("{}\nShows layer {}, which stands for this attention.", name, layer)))
             go_to_layer(context.view, context.structure(), static_cast<int>(layer));
         if (!attention.source.empty()) text_line(ui, context.theme.fonts.caption, context.theme.colors.faint, attention.source);
+        draw_lost(context, attention.missing, font);
         draw_findings(context, attention.findings, font);
     }
 }

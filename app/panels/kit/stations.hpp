@@ -38,6 +38,7 @@ struct Station {
     StageId opens{};                ///< the one shown first
     std::string name{};             ///< of StationKind::Other: as the recorded code calls it
     std::string missing{};          ///< why recorded code has no numbers of it; then it has no stages
+    std::string lacks{};            ///< lines about stages of it without numbers, beside others that have some
     /// Whether it belongs to one of the layer's attentions.
     bool of_attention() const { return kind >= StationKind::Norm && kind <= StationKind::Added; }
 };

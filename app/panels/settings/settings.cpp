@@ -62,7 +62,7 @@ bool can_be_compared(const PanelContext& context) { return context.view.view != 
 bool model_is_ours(const PanelContext& context) { return context.document.model == nullptr && !context.document.recorded; }
 bool is_recorded(const PanelContext& context) { return context.document.recorded.has_value(); }
 
-/// Masks, mistakes and edits change what is computed, not what was recorded.
+/// Masks and mistakes change what a model computes, not what was recorded.
 bool can_be_changed(const PanelContext& context) { return shows_activations(context) && !is_recorded(context); }
 
 bool model_is_opened(const PanelContext& context) { return context.document.model != nullptr; }
@@ -95,6 +95,7 @@ std::string what_if_value(const PanelContext& context) {
 
 void draw_what_if(PanelContext& context) {
     draw_edit_list(context);
+    if (is_recorded(context)) return;
     gap(context.ui(), 10);
     section_heading(context.ui(), "Break it on purpose");
     draw_mistake_settings(context);
@@ -119,13 +120,13 @@ constexpr std::array<SettingSection, 19> kSections = {{
     {"masks", "Masks", "causal padding", Stands::Both, LessonControl::Masks, can_be_changed, masks_value, draw_masks, SetupPart::Masks},
     {"other masks", "Other masks", "window sliding prefix block paint clear mask", Stands::All, LessonControl::Masks, can_be_changed,
      other_masks_value, draw_other_masks, SetupPart::Masks},
-    {"what if", "What if …", "", Stands::Short, LessonControl::Edits, can_be_changed, what_if_value, draw_what_if, SetupPart::Edits},
+    {"what if", "What if …", "", Stands::Short, LessonControl::Edits, shows_activations, what_if_value, draw_what_if, SetupPart::Edits},
     {"compare", "Compare", "with unmasked unedited correct pin this state again step layer head text difference in place", Stands::Both,
      LessonControl::Compare, can_be_compared, compare_value, draw_compare_settings},
     {"softmax", "Softmax", "temperature dropout seed", Stands::Both, LessonControl::Softmax, can_be_changed, softmax_value, draw_softmax,
      SetupPart::Softmax},
-    {"edits", "Edits", "changed numbers clear all compare", Stands::All, LessonControl::Edits, can_be_changed, edits_value, draw_edit_list,
-     SetupPart::Edits},
+    {"edits", "Edits", "changed numbers clear all compare", Stands::All, LessonControl::Edits, shows_activations, edits_value,
+     draw_edit_list, SetupPart::Edits},
     {"model", "Model", "layers heads K/V kv key/value key value heads grouped query multi-query GQA MQA d_model d_head width memory",
      Stands::Both, LessonControl::Model, model_is_ours, model_value, draw_model_settings, SetupPart::Model},
     {"model", "Model", "folder family layers heads d_model d_head d_ff context vocabulary memory", Stands::Both, LessonControl::Model,

@@ -393,7 +393,6 @@ void leave_head_out(PanelContext& context) {
 
 /// Changes the number, or shows what happens without its head; at the foot of the pane.
 void draw_cell_buttons(PanelContext& context, const CellRef& cell) {
-    if (context.document.recorded) return;  // nothing follows from it that could be computed
     const Ui ui = context.ui();
     const float room = ImGui::GetContentRegionAvail().x / context.theme.scale;
     const bool of_head = has_heads(context.structure().shape_of(cell.stage)) && could_write(context);
