@@ -52,8 +52,12 @@ const page = {
     input.type = 'file';
     input.webkitdirectory = folder;
     input.accept = endings;
-    input.oncancel = () => page.answer(then, '');
+    // A browser may tell of a choice after it has told of a cancellation.
+    let answered = false;
+    const once = () => !answered && (answered = true);
+    input.oncancel = () => setTimeout(() => { if (once()) page.answer(then, ''); }, 300);
     input.onchange = async () => {
+      if (!once()) return;
       for (const file of input.files) await take(file, file.webkitRelativePath || file.name);
       const first = input.files[0];
       page.answer(then, first ? `${downloads}/${folder ? first.webkitRelativePath.split('/')[0] : first.name}` : '');
