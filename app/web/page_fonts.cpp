@@ -9,6 +9,7 @@
 #include "app/platform/system_fonts.hpp"
 #include "app/web/font_list.hpp"
 #include "engine/io/atomic_file.hpp"
+#include "engine/io/folder.hpp"
 
 namespace attn::app {
 namespace {
@@ -46,11 +47,15 @@ bool is_here(const fs::path& file) {
     if (fs::exists(file)) return true;
     const std::string bytes = fetched(file.filename().string());
     if (bytes.empty()) return false;
-    fs::create_directories(kFonts);
-    AtomicFile here(file);
-    here.write(bytes);
-    here.commit();
-    return true;
+    try {
+        make_folder(kFonts, 1);
+        AtomicFile here(file);
+        here.write(bytes);
+        here.commit();
+        return true;
+    } catch (const FileError&) {
+        return false;  // the page's memory is full
+    }
 }
 
 }  // namespace

@@ -19,14 +19,17 @@ struct Skin {
 
 Skin button_skin(const Ui& ui, const ButtonOptions& options, const Item& item) {
     const Palette& c = ui.colors();
-    const bool accent = options.look == ButtonLook::Accent || options.active;
+    const bool accent = options.look == ButtonLook::Accent;
     Skin skin{accent ? c.accent : c.raised, accent ? 0 : c.line, accent ? c.on_accent : c.text};
-    if (options.look == ButtonLook::Flat && !options.active) skin = {0, 0, c.muted};
+    if (options.look == ButtonLook::Flat) skin = {0, 0, c.muted};
+    // What is chosen is amber, as everywhere; blue is the one thing to do.
+    if (options.active) skin = {mix(c.raised, c.chosen, 0.24f), c.chosen, c.text};
     if (item.disabled) return {options.look == ButtonLook::Flat ? 0 : c.raised, 0, c.faint};
+    const Color ground = accent || options.active ? skin.fill : c.raised;
     if (item.held) {
-        skin.fill = mix(accent ? c.accent : c.raised, c.pane, 0.35f);
+        skin.fill = mix(ground, c.pane, 0.35f);
     } else if (item.hovered) {
-        skin.fill = accent ? mix(c.accent, c.text, 0.14f) : mix(c.raised, c.text, 0.08f);
+        skin.fill = mix(ground, c.text, accent ? 0.14f : 0.08f);
         if (options.look == ButtonLook::Flat) skin.ink = c.text;
     }
     return skin;

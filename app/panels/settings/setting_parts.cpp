@@ -111,8 +111,10 @@ void draw_masks(PanelContext& context) {
     ForwardSettings forward = context.document.forward;
     MaskSettings& masks = forward.masks;
     const bool both = context.ready() && context.structure().config.architecture == Architecture::EncoderDecoder;
-    if (toggle_row(ui, "Causal", masks.causal, both ? "in the decoder: itself and the past" : "sees itself and the past",
-                   {.tooltip = "Key positions after the query are hidden from it."}))
+    const std::string_view sees = !masks.causal ? "reads both ways"
+                                  : both        ? "in the decoder: itself and the past"
+                                                : "sees itself and the past";
+    if (toggle_row(ui, "Causal", masks.causal, sees, {.tooltip = "Key positions after the query are hidden from it."}))
         emit_forward(context, forward, "");
     const bool alone = context.document.texts.size() == 1;
     if (toggle_row(ui, "Padding", masks.padding, alone ? "acts on shorter texts of a batch" : "no token attends to padding",

@@ -7,9 +7,11 @@
 
 #include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/kit/head_search.hpp"
+#include "app/panels/kit/labels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
 
@@ -55,14 +57,30 @@ void draw_pattern_chip(PanelContext& context, const PatternChip& chip, ImVec2 at
     const Item item = item_at(context.ui(), pattern.name, at, {width, high}, {.tooltip = pattern.tooltip});
     const bool on = read_head_query(context.view.grid.find).pattern == pattern.name;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    list.AddRectFilled(item.min, item.max, on ? colors.accent : item.hovered ? colors.raised : colors.pane, high / 2);
-    list.AddRect(item.min, item.max, on ? colors.accent : colors.line, high / 2);
+    list.AddRectFilled(item.min, item.max, on ? colors.chosen : item.hovered ? colors.raised : colors.pane, high / 2);
+    list.AddRect(item.min, item.max, on ? colors.chosen : colors.line, high / 2);
     draw_focus_ring(context.ui(), item, high / 2);
-    const Color ink = on ? ink_on(colors.accent) : colors.text;
+    const Color ink = on ? ink_on(colors.chosen) : colors.text;
     draw_pattern_icon(list, {item.min.x + pad, item.min.y + (high - icon) / 2}, icon, pattern.name, on ? ink : colors.muted);
     draw_text_in(list, fonts.label, {item.min.x + pad + icon + context.px(6), item.min.y}, item.max, {0, 0.5F}, ink, pattern.short_name);
     draw_text_in(list, fonts.mono_small, item.min, {item.max.x - pad, item.max.y}, {1, 0.5F}, on ? ink : colors.muted, chip.count);
     if (item.pressed) context.view.grid.find = on ? "" : pattern.short_name;
+}
+
+/// Where no head shows any pattern: which comes nearest; "" if nothing was scored.
+std::string nearest_pattern(const std::vector<GridTile>& tiles) {
+    std::string words;
+    double most = 0;
+    for (const GridTile& tile : tiles) {
+        for (const PatternInfo& pattern : head_patterns()) {
+            const double share = tile.head == kMeanHead ? 0 : pattern_share(tile.score, pattern.name);
+            if (share <= most) continue;
+            most = share;
+            words = fmt::format("no clear pattern; nearest: {}, {} in {}", pattern.short_name, format_number(share, {.decimals = 2}),
+                                attention_name(tile.weights, tile.head, true));
+        }
+    }
+    return words;
 }
 
 struct Across {
@@ -85,11 +103,18 @@ float draw_pattern_chips(PanelContext& context, const std::vector<GridTile>& til
         chips.push_back({&pattern, known ? std::to_string(count) : comes ? "…" : "–"});
     }
     const float first_line = at.y;
+    const bool none = known && std::all_of(chips.begin(), chips.end(), [](const PatternChip& chip) { return chip.count == "0"; });
     for (const PatternChip& chip : chips) {
         const float width = width_of(context, chip) + context.px(kBetween);
         if (at.x + width > across.max && at.x > across.min) at = {across.min, at.y + context.px(kLine)};
         if (at.y > first_line || at.x >= blocked) draw_pattern_chip(context, chip, at);
         at.x += width;
+    }
+    if (none && (at.y > first_line || at.x >= blocked)) {
+        const Fonts& fonts = context.theme.fonts;
+        const float left = at.x + context.px(kBetween);
+        draw_text_in(*ImGui::GetWindowDrawList(), fonts.label, {left, at.y}, {across.max, at.y + context.px(28)}, {0, 0.5F},
+                     context.theme.colors.muted, elide(fonts.label, nearest_pattern(tiles), across.max - left - context.px(10)));
     }
     return at.y + context.px(kLine + 3);
 }
