@@ -6,6 +6,7 @@
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/views/look_at_line.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
@@ -133,6 +134,10 @@ TEST_F(CellEditTest, TheButtonOpensTheFieldToo) {
     frames(2, ui_frame);
     ASSERT_EQ(edits().size(), 1U);
     EXPECT_EQ(value(Stage::Scores, 0, 3, 1), 0.5F);
+    with_context([](PanelContext& context) { EXPECT_EQ(eye_sentence(context).find("You set this cell to 0.5. "), 0U); });
+    view.locked.set(Axis::S, 2);
+    frames(2, ui_frame);
+    with_context([](PanelContext& context) { EXPECT_EQ(eye_sentence(context).find("You set"), std::string::npos); });
     // A cell that no map on screen has leaves nothing that opens a field later.
     view.view = View::Train;
     frames(2, ui_frame);

@@ -59,6 +59,21 @@ std::string words_of_row(PanelContext& context) {
     return most + " With random weights, such preferences mean nothing.";
 }
 
+/// Of a chosen cell whose number is the person's own; "" for others.
+std::string words_of_edit(const PanelContext& context) {
+    const ViewState& view = context.view;
+    const std::optional<std::int64_t> row = view.locked.on(Axis::T), column = view.locked.on(Axis::S);
+    if (view.view != View::Step || !row || !column || context.outdated) return "";
+    const std::vector<Edit>& edits = context.structure().settings.edits;
+    const auto is = [](std::int64_t asked, std::int64_t shown) { return asked == Edit::kAll || asked == shown; };
+    const auto own = std::find_if(edits.rbegin(), edits.rend(), [&](const Edit& edit) {
+        return edit.on && edit.kind == EditKind::Set && edit.at == view.stage && is(edit.sequence, view.batch) && is(edit.head, view.head) &&
+               edit.row == *row && edit.column == *column;
+    });
+    if (own == edits.rend()) return "";
+    return fmt::format("You set this cell to {}. Everything after it is computed from that.", format_exact(static_cast<float>(own->value)));
+}
+
 /// What a model can do with words that it has never read, once for each text: until another place is looked at.
 std::string words_of_new_words(PanelContext& context) {
     if (context.snapshot.state == nullptr || context.outdated) return "";
@@ -105,6 +120,7 @@ void draw_problem_in(PanelContext& context, const Box& line) {
 std::string eye_sentence(PanelContext& context) {
     if (const std::string_view why = no_next_word(context); !why.empty() && !row_says_no_next_word(context))
         return fmt::format("E{}.", why.substr(1));
+    if (std::string of_edit = words_of_edit(context); !of_edit.empty()) return of_edit;
     const std::string_view written = look_at(context.document, context.view.stage);
     if (!written.empty() && is_in_place(context, look_of(context.document))) return std::string(written);
     if (std::string of_new_words = words_of_new_words(context); !of_new_words.empty()) return of_new_words;

@@ -88,8 +88,10 @@ void draw_heading(PanelContext& context) {
             answer_from_start(context);
     }
     const float x = at.x + text_width(fonts.heading, "Write") + context.px(12);
-    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-              elide(fonts.label, moment_words(shown_writing(context)), right - gap_between - x));
+    context.view.drawn.notice_line = Box{{x, at.y + context.px(9)}, {right - gap_between, at.y + context.px(31)}};
+    if (!context.view.files.notices.says(context.now))
+        draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
+                  elide(fonts.label, moment_words(shown_writing(context)), right - gap_between - x));
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kHead)});
     if (const std::string words = words_below(context); !words.empty()) {
         // A full context is a normal end.
