@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "app/session/document/presets.hpp"
 #include "engine/model/transformer.hpp"
 #include "tests/support/interface_fixture.hpp"
 
@@ -300,6 +302,21 @@ TEST_F(OpeningTest, TheTextIsThatOfTheStage) {
     view.stage = {Stage::Tokens, -1, Stack::Decoder};
     frames(2, ui_frame);
     EXPECT_FALSE(view.text_row.source) << "a text in the picture is the one in the row";
+}
+
+/// As after a start with the text that was there last.
+TEST_F(OpeningTest, AnOwnTextOpensAtItsLastWord) {
+    open_example("stories");
+    session->apply({command::SetTexts{{"Sofia gives a kite to Ben . Who has the kite ?"}, {}}, ""});
+    session->wait();
+    const std::optional<Look> look = look_of_own_text(session->document());
+    ASSERT_TRUE(look);
+    EXPECT_TRUE(look->cell.empty());
+    look_afresh(view, *look);
+    frames(3, ui_frame);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 1}));
+    EXPECT_EQ(view.head, 2);
+    EXPECT_EQ(view.locked.on(Axis::T), 11);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/model_blocks.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/states/hidden_words.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
 #include "engine/plan/head_of.hpp"
@@ -147,7 +148,10 @@ void select_first_cell(ViewState& view, const Structure& structure) {
 void select_opening_cell(ViewState& view, const Document& document, const Snapshot& snapshot) {
     const Structure& structure = *snapshot.trace;
     select_first_cell(view, structure);
-    if (document.model == nullptr || document.look) return;
+    // An example has its own cell for each of its sentences; of any other text, the last word is what the model goes on from.
+    const bool own_text =
+        document.model == nullptr && structure.config.lm_head && preset_of(document) != nullptr && shown_sentence(document) == nullptr;
+    if ((document.model == nullptr && !own_text) || document.look) return;
     std::int64_t query = last_position(structure);
     if (structure.config.architecture == Architecture::Encoder && !snapshot.tokens.empty()) {
         const std::vector<Token>& tokens = snapshot.tokens.front();

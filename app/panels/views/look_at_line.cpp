@@ -67,8 +67,8 @@ std::string words_of_edit(const PanelContext& context) {
     const std::vector<Edit>& edits = context.structure().settings.edits;
     const auto is = [](std::int64_t asked, std::int64_t shown) { return asked == Edit::kAll || asked == shown; };
     const auto own = std::find_if(edits.rbegin(), edits.rend(), [&](const Edit& edit) {
-        return edit.on && edit.kind == EditKind::Set && edit.at == view.stage && is(edit.sequence, view.batch) && is(edit.head, view.head) &&
-               edit.row == *row && edit.column == *column;
+        return edit.on && edit.kind == EditKind::Set && edit.at == view.stage && is(edit.sequence, view.batch) &&
+               is(edit.head, view.head) && edit.row == *row && edit.column == *column;
     });
     if (own == edits.rend()) return "";
     return fmt::format("You set this cell to {}. Everything after it is computed from that.", format_exact(static_cast<float>(own->value)));
