@@ -294,13 +294,30 @@ Provenance softmax_then_mask(const TraceCells& cells, const PlanNode& node, cons
     return out;
 }
 
+namespace {
+
+/// Where dropout has changed nothing in the row, what is mixed is called the weights.
+StageId name_of_mixed(const TraceCells& cells, const StageId& map, const Index& index) {
+    StageId weights = map;
+    weights.stage = Stage::Weights;
+    if (map.stage != Stage::Dropped || !cells.has(weights)) return map;
+    for (std::int64_t s = 0; s < cells.shape(map)[3].size; ++s) {
+        const Index at{index[0], index[1], index[2], s};
+        if (cells.operand(map, at).value != cells.operand(weights, at).value) return map;
+    }
+    return weights;
+}
+
+}  // namespace
+
 Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& id = node.id;
     const auto [b, h, t, d] = index;
     const StageId map = node.inputs.at(0), v = node.inputs.at(1);
     const ReadHead read = read_head(cells, v, h);
+    const StageId named = name_of_mixed(cells, map, index);
     Provenance out;
-    out.formula = cell(cells, id, index) + " = Σ over s of " + name_beside(map, node.id) + "[" + number(t) + ",s] · " +
+    out.formula = cell(cells, id, index) + " = Σ over s of " + name_beside(named, node.id) + "[" + number(t) + ",s] · " +
                   name_beside(v, node.id) + "[s," + number(d) + "]";
     out.sentence = "Dimension " + number(d) + " of every " + (v.stage == Stage::K ? "key" : "value") +
                    " row, weighted by what query position " + number(t) + " attends to." + read.words;

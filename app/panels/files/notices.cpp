@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/panels/files/files.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -72,11 +73,19 @@ bool mouse_enters(const Box& box) {
     return inside(now.x, now.y) && !inside(now.x - moved.x, now.y - moved.y);
 }
 
-/// Where the view has a place for notices, or else under its title.
-Box notice_line(const PanelContext& context, const Box& picture) {
-    constexpr float kInset = 24, kUnderTitle = 56;
-    const ImVec2 corner{picture.min.x + context.px(kInset), picture.min.y + context.px(kUnderTitle)};
-    return context.view.drawn.notice_line.value_or(Box{corner, {picture.max.x - context.px(kInset), corner.y}});
+/// Where the view has a place for notices; or else beside its title, over what is said there in small type; or, where the words are too
+/// many for that, under it.
+Box notice_line(const PanelContext& context, const Box& picture, std::string_view words) {
+    if (context.view.drawn.notice_line) return *context.view.drawn.notice_line;
+    constexpr float kInset = 24, kTitle = 150, kButtons = 280, kInTitle = 25, kUnderTitle = 56;
+    const float left = picture.min.x + context.px(kInset), right = picture.max.x - context.px(kInset);
+    const float beside_title = right - left - context.px(kTitle + kButtons);
+    if (text_width(context.theme.fonts.label, words) + context.px(kNoticeText + kNoticeClose) < beside_title) {
+        const float y = picture.min.y + context.px(kInTitle);
+        return {{left + context.px(kTitle), y}, {right - context.px(kButtons), y}};
+    }
+    const float y = picture.min.y + context.px(kUnderTitle);
+    return {{left, y}, {right, y}};
 }
 
 void draw_notice_words(const PanelContext& context, const Box& box, float room, const Said& said) {
@@ -107,7 +116,7 @@ void draw_notices(PanelContext& context, const Box& picture) {
     const std::optional<Said> said = said_now(context);
     if (!said || context.view.drawn.sheet) return;
     const auto& [colors, fonts, scale] = context.theme;
-    const Box line = notice_line(context, picture);
+    const Box line = notice_line(context, picture, said->words);
     const ImVec2 min{line.min.x, line.min.y - context.px(kNoticePadding)};
     const float beside = context.px(kNoticeText + kNoticeClose);
     const float most = std::max(line.max.x - min.x - beside, context.px(120));

@@ -315,6 +315,7 @@ void draw_frame(PanelContext& context) {
     view.focus.begin_frame();
     view.drawn = {};
     context.map_hooks = kMapHooks;
+    if (const std::optional<Look> next = std::exchange(view.next_look, {})) look_afresh(view, *next);
     if (view.next_words.model != context.document.model) view.next_words = {};
     forget_comparison_of_other_models(context);
     end_stale_comparison(context);
@@ -322,11 +323,13 @@ void draw_frame(PanelContext& context) {
     if (context.ready() && !context.outdated) keep_selection_in_text(view, context.structure());
     keep_up_with_lesson(context);
     if (context.ready()) {
+        keep_up_with_trail(view, context.structure());
         keep_view_valid(view, context.structure());
         keep_up_with_opening(context);
         keep_up_with_vocabulary(context);
     }
     const std::tuple looked_at(view.view, view.stage, view.head);
+    const std::int64_t text = view.batch;
     advance_playing(context);
     keep_up_with_changes(context);
     keep_up_with_training(context);
@@ -362,6 +365,7 @@ void draw_frame(PanelContext& context) {
     draw_word_sheet(context);
     draw_framed_control(context);
     draw_file_sheet(context, picture);
+    if (view.batch != text) view.drawn.settles = true;  // chosen below its row, which the next frame draws
 }
 
 }  // namespace attn::app

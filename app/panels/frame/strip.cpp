@@ -245,7 +245,7 @@ void draw_missing_station(PanelContext& context, const Station& station, std::si
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool pictures = thumbnail > 0;
-    const float left = at.x + context.px(pictures ? 8 : 4), room = size.x - context.px(pictures ? 12 : 6);
+    const float left = at.x + context.px(pictures ? 6 : 4), room = size.x - context.px(pictures ? 8 : 6);
     float y = at.y + context.px(pictures ? 8 : 5);
     if (pictures) {
         const ImVec2 end{left + std::min(context.px(thumbnail), room), y + context.px(thumbnail)};
@@ -272,7 +272,7 @@ bool draw_station(PanelContext& context, const Station& station, std::size_t ind
     if (shown.current) list.AddRect(item.min, item.max, colors.chosen, context.px(8), 0, context.px(2));
     draw_focus_ring(context.ui(), item, context.px(8));
     const bool pictures = thumbnail > 0;
-    const float left = at.x + context.px(pictures ? 8 : 4), room = size.x - context.px(pictures ? 12 : 6);
+    const float left = at.x + context.px(pictures ? 6 : 4), room = size.x - context.px(pictures ? 8 : 6);
     float y = at.y + context.px(pictures ? 8 : 5);
     if (pictures) {
         draw_thumbnail(context, list, {left, y}, {left + room, y + context.px(thumbnail)}, id);

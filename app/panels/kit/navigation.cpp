@@ -209,6 +209,12 @@ bool is_on_trail(const ViewState& view) {
     return trail.places.size() > 1 && trail.at < trail.places.size() && trail.places[trail.at] == place_of_view(view);
 }
 
+void keep_up_with_trail(ViewState& view, const Structure& structure) {
+    const auto wanted = std::exchange(view.trail.wanted, {});
+    if (!wanted || *wanted >= view.trail.places.size()) return;
+    while (view.trail.at != *wanted) walk_trail(view, structure, *wanted < view.trail.at ? -1 : +1);
+}
+
 void walk_trail(ViewState& view, const Structure& structure, int direction) {
     Trail& trail = view.trail;
     const bool can = direction < 0 ? trail.at > 0 : trail.at + 1 < trail.places.size();

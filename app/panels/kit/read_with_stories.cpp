@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "app/panels/kit/asked_and_shown.hpp"
-#include "app/panels/kit/look.hpp"
 #include "app/panels/kit/texts.hpp"
 #include "app/session/document/presets.hpp"
 
@@ -20,7 +19,7 @@ void read_with_stories(PanelContext& context, std::string text) {
     const Preset& stories = find_preset("stories");
     context.commands.push_back({command::OpenPreset{stories.name, 0}, ""});
     context.commands.push_back({command::SetTexts{{std::move(text)}, {}}, ""});
-    look_afresh(context.view, look_of_own_text(stories));
+    context.view.next_look = look_of_own_text(stories);
 }
 
 }  // namespace attn::app

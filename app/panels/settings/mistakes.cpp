@@ -26,7 +26,8 @@ void go_where_it_acts(PanelContext& context, Mistake mistake) {
     if (context.has_stage(id)) context.view.stage = id;
     if (mistake != Mistake::PaddingOnQueries) return;
     const std::vector<std::int64_t>& lengths = context.structure().tokens.lengths;
-    context.view.batch = std::min_element(lengths.begin(), lengths.end()) - lengths.begin();  // the text with the most padding
+    // The text with the most padding; the row above may be drawn already.
+    context.view.next_batch = std::min_element(lengths.begin(), lengths.end()) - lengths.begin();
 }
 
 }  // namespace

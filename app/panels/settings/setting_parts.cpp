@@ -125,7 +125,7 @@ void draw_masks(PanelContext& context) {
     // In the same place, so that nothing below moves.
     if (const std::size_t shown = shown_index(context), count = context.document.texts.size(); count > 1)
         if (link(ui, fmt::format("text {} of {}: show the next##next_text", shown + 1, count).c_str(), "Shows another text of the batch."))
-            show_text(context, (shown + 1) % count);
+            context.view.next_batch = static_cast<std::int64_t>((shown + 1) % count);  // the row above is drawn already
 }
 
 void draw_other_masks(PanelContext& context) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "app/panels/state/axis_selection.hpp"
@@ -22,6 +23,8 @@ struct TrailPlace {
 struct Trail {
     std::vector<TrailPlace> places;  ///< the last one is where the way has led to, or where one went back from
     std::size_t at = 0;              ///< the shown place, as long as nothing else has been looked at since
+    /// A place that was clicked: gone to before the next frame is drawn, because it may lie in another text.
+    std::optional<std::size_t> wanted{};
 };
 
 }  // namespace attn::app

@@ -167,7 +167,8 @@ struct NextWordsState {
 struct ViewState {
     View view = View::Step;
     StageId stage{Stage::Scores, 0};
-    std::optional<Look> opening;  ///< applied once the numbers of the opened document are available
+    std::optional<Look> opening;      ///< applied once the numbers of the opened document are available
+    std::optional<Look> next_look{};  ///< to be turned to before the next frame: parts of this one are drawn already
     std::int64_t head = 0;
     std::optional<HeadUnderMouse> head_under_mouse;
     std::int64_t batch = 0;

@@ -59,7 +59,7 @@ void draw_figures(const PanelContext& context, const TensorStatistics& s) {
         row("smallest", static_cast<double>(s.min), "Minimum.");
         row("largest", static_cast<double>(s.max), "Maximum.");
     }
-    value_row(ui, "numbers", format_count(s.count), "Finite and not masked: the numbers counted above.");
+    value_row(ui, "count", format_count(s.count), "Finite and not masked: the numbers counted above.");
     if (s.masked > 0) value_row(ui, "masked", format_count(s.masked), "Masked cells; not counted above.");
     value_row(ui, "NaN", format_count(s.nan), "Not a number.");
     value_row(ui, "infinite", format_count(s.infinite), "Infinities of either sign.");

@@ -106,7 +106,6 @@ void draw_trail(PanelContext& context, ImVec2 at, float room) {
     while (first > 0 && width + between + width_of(first - 1) <= room) width += between + width_of(--first);
     while (end < names.size() && width + between + width_of(end) <= room) width += between + width_of(end++);
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    std::optional<std::size_t> wanted;
     for (std::size_t i = first; i < end; ++i) {
         const float one = width_of(i);
         ImGui::PushID(static_cast<int>(i));
@@ -115,12 +114,11 @@ void draw_trail(PanelContext& context, ImVec2 at, float room) {
         ImGui::PopID();
         draw_text(list, font, at, i == trail.at ? colors.text : item.hovered ? colors.accent : colors.muted, names[i]);
         draw_focus_ring(context.ui(), item, context.px(3));
-        if (item.pressed) wanted = i;
+        if (item.pressed) context.view.trail.wanted = i;
         at.x += one;
         if (i + 1 < end) draw_text(list, font, at, colors.faint, kBetween);
         at.x += between;
     }
-    while (wanted && *wanted != trail.at) walk_trail(context.view, context.structure(), *wanted < trail.at ? -1 : +1);
 }
 
 void draw_header(PanelContext& context, const StageText& text) {
