@@ -88,19 +88,6 @@ TEST_F(CellEditTest, EnterHeldDownOpensTheFieldAndDoesNotConfirmIt) {
     EXPECT_EQ(edits()[0].value, 4);
 }
 
-TEST_F(CellEditTest, TheButtonOfTheCellOpensTheField) {
-    view.locked.set(Axis::T, 3);
-    view.locked.set(Axis::S, 1);
-    frames(3, ui_frame);
-    ASSERT_TRUE(press_control("Change this cell"));
-    ASSERT_TRUE(any_popup_open());
-    type("2.5", ui_frame);
-    press(Key::Enter, ui_frame);
-    frames(2, ui_frame);
-    ASSERT_EQ(edits().size(), 1U);
-    EXPECT_EQ(value(Stage::Scores, 0, 3, 1), 2.5F);
-}
-
 TEST_F(CellEditTest, ADoubleClickOpensAFieldAndEnterSetsTheNumber) {
     const float before = value(Stage::Weights, 0, 3, 1);
     double_click(middle_of(3, 1));

@@ -52,8 +52,7 @@ std::string disagreement_in_window(const PanelContext& context) {
         if (drawn.chips.state != snapshot.state) return "the chips belong to another state than the maps";
         const auto& texts = drawn.chips.source ? snapshot.source_tokens : snapshot.tokens;
         const auto last = std::max<std::ptrdiff_t>(std::ssize(texts) - 1, 0);
-        // What is chosen below the row while it is drawn is in the row of the next frame, which comes at once.
-        if (!drawn.settles && static_cast<std::ptrdiff_t>(drawn.chips.sequence) != std::clamp<std::ptrdiff_t>(context.view.batch, 0, last))
+        if (static_cast<std::ptrdiff_t>(drawn.chips.sequence) != std::clamp<std::ptrdiff_t>(context.view.batch, 0, last))
             return "the chips belong to another text than the maps";
         if (refused && !same_text && !drawn.unread_text) return "the text that cannot be read is not shown";
     }

@@ -114,7 +114,7 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
     }
     for (std::int64_t sequence = 0; sequence < batch_size(structure) && batch_size(structure) > 1; ++sequence)
         all.push_back(without_key(
-            fmt::format("Go to text {}", sequence + 1), "Text", [sequence](PanelContext& c) { c.view.batch = sequence; },
+            fmt::format("Go to text {}", sequence + 1), "Text", [sequence](PanelContext& c) { c.view.next_batch = sequence; },
             &PanelContext::ready, ""));
 }
 

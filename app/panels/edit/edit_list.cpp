@@ -44,7 +44,7 @@ void draw_delete(PanelContext& context, ImVec2 at, ForwardSettings& forward, std
 void go_to(PanelContext& context, const Edit& edit) {
     if (!context.has_stage(edit.at)) return;
     context.view.view = View::Step;
-    go_to_cell(context.view, context.structure(), context.numbers().first_cell(edit));
+    follow_to(context.view, context.numbers().first_cell(edit));
 }
 
 /// Shows what the edit does, where, and why it has no effect, if so. A click goes to its cell.

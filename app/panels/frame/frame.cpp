@@ -119,6 +119,8 @@ void draw_centre(PanelContext& context) {
                          "A recording does not run: it holds the numbers that your code computed. Step, Heads, Lines and Totals show "
                          "them, and Check my code tells what was found in it.");
     if (panels.draw != nullptr) panels.draw(context);
+    // A view that lacks its numbers draws no such line.
+    if (context.view.drawn.problem_in_line && !context.view.drawn.problem) draw_problem(context);
 }
 
 /// Advances the playback of stages: one step every 1.2 s until the last one.
@@ -329,7 +331,6 @@ void draw_frame(PanelContext& context) {
         keep_up_with_vocabulary(context);
     }
     const std::tuple looked_at(view.view, view.stage, view.head);
-    const std::int64_t text = view.batch;
     advance_playing(context);
     keep_up_with_changes(context);
     keep_up_with_training(context);
@@ -365,7 +366,6 @@ void draw_frame(PanelContext& context) {
     draw_word_sheet(context);
     draw_framed_control(context);
     draw_file_sheet(context, picture);
-    if (view.batch != text) view.drawn.settles = true;  // chosen below its row, which the next frame draws
 }
 
 }  // namespace attn::app

@@ -209,7 +209,10 @@ bool is_on_trail(const ViewState& view) {
     return trail.places.size() > 1 && trail.at < trail.places.size() && trail.places[trail.at] == place_of_view(view);
 }
 
+void follow_to(ViewState& view, const CellRef& cell) { view.trail.followed = cell; }
+
 void keep_up_with_trail(ViewState& view, const Structure& structure) {
+    if (const auto followed = std::exchange(view.trail.followed, {})) go_to_cell(view, structure, *followed);
     const auto wanted = std::exchange(view.trail.wanted, {});
     if (!wanted || *wanted >= view.trail.places.size()) return;
     while (view.trail.at != *wanted) walk_trail(view, structure, *wanted < view.trail.at ? -1 : +1);

@@ -46,7 +46,9 @@ std::string head_name(const Structure& structure, const CellRef& cell);
 
 /// Whether what is shown is where the trail of followed cells has led to, or a place that one went back to.
 bool is_on_trail(const ViewState& view);
-/// Goes to the place of the trail that was clicked, if there is one.
+/// Before the next frame is drawn, goes to a cell as go_to_cell() does: for what is clicked while a frame is drawn.
+void follow_to(ViewState& view, const CellRef& cell);
+/// Goes to what was clicked in the frame before, if anything was.
 void keep_up_with_trail(ViewState& view, const Structure& structure);
 /// Goes back along the trail of cells that were followed (-1), or forth again (+1). Stays at its ends.
 void walk_trail(ViewState& view, const Structure& structure, int direction);

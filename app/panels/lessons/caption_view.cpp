@@ -72,7 +72,7 @@ void follow_number(PanelContext& context, QuotedCell& quoted, ImVec2 min, ImVec2
     if (quoted.pointed_at) light_up(context, quoted.place);
     if (!item.pressed || !can_go) return;
     if (context.view.view != View::Heads || !is_attention_map(quoted.place.cell.stage.stage)) context.view.view = View::Step;
-    go_to_cell(context.view, context.structure(), quoted.place.cell);
+    follow_to(context.view, quoted.place.cell);
 }
 
 void draw_quotation(PanelContext& context, const PlacedRun& run, ImVec2 min, ImVec2 max) {

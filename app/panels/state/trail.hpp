@@ -23,8 +23,10 @@ struct TrailPlace {
 struct Trail {
     std::vector<TrailPlace> places;  ///< the last one is where the way has led to, or where one went back from
     std::size_t at = 0;              ///< the shown place, as long as nothing else has been looked at since
-    /// A place that was clicked: gone to before the next frame is drawn, because it may lie in another text.
+    /// What was clicked, a place of the trail or a number: gone to before the next frame is drawn, because it may lie in another text,
+    /// whose words are drawn already.
     std::optional<std::size_t> wanted{};
+    std::optional<CellRef> followed{};
 };
 
 }  // namespace attn::app

@@ -48,7 +48,7 @@ void go_to(PanelContext& context, const doctor::Finding& finding, const StageId&
     CellRef cell{id, "", {}};
     for (std::size_t i = 0; i < std::min(cell.index.size(), finding.cell.size()); ++i) cell.index[i] = finding.cell[i];
     if (finding.head >= 0) cell.index[1] = finding.head;
-    go_to_cell(context.view, context.structure(), cell);
+    follow_to(context.view, cell);
     context.view.view = View::Step;
 }
 

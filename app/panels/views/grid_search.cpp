@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "app/panels/compare/shown_maps.hpp"
@@ -69,18 +70,16 @@ void draw_pattern_chip(PanelContext& context, const PatternChip& chip, ImVec2 at
 
 /// Where no head shows any pattern: which comes nearest; "" if nothing was scored.
 std::string nearest_pattern(const std::vector<GridTile>& tiles) {
-    std::string words;
+    const GridTile* nearest = nullptr;
+    const PatternInfo* shown = nullptr;
     double most = 0;
-    for (const GridTile& tile : tiles) {
-        for (const PatternInfo& pattern : head_patterns()) {
-            const double share = tile.head == kMeanHead ? 0 : pattern_share(tile.score, pattern.name);
-            if (share <= most) continue;
-            most = share;
-            words = fmt::format("no clear pattern; nearest: {}, {} in {}", pattern.short_name, format_number(share, {.decimals = 2}),
-                                attention_name(tile.weights, tile.head, true));
-        }
-    }
-    return words;
+    for (const GridTile& tile : tiles)
+        for (const PatternInfo& pattern : head_patterns())
+            if (const double share = tile.head == kMeanHead ? 0 : pattern_share(tile.score, pattern.name); share > most)
+                std::tie(most, nearest, shown) = std::tuple(share, &tile, &pattern);
+    if (nearest == nullptr) return "";
+    return fmt::format("no clear pattern; nearest: {}, {} in {}", shown->short_name, format_number(most, {.decimals = 2}),
+                       attention_name(nearest->weights, nearest->head, true));
 }
 
 struct Across {

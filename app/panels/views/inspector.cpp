@@ -55,7 +55,7 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     draw_focus_ring(context.ui(), item, context.px(3));
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, font, at, color, text);
-    if (item.pressed && stage) go_to_cell(context.view, context.structure(), operand.cell);
+    if (item.pressed && stage) follow_to(context.view, operand.cell);
     if (!item.hovered) return;
     list.AddLine({at.x, at.y + context.px(15)}, {at.x + width, at.y + context.px(15)}, color);
     begin_tooltip_beside(context.ui());
@@ -262,7 +262,7 @@ void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next)
         const bool masked = context.numbers().is_masked(operand.cell, context.view.stage);
         const std::string& name = operand.label;
         if (value_row(context.ui(), name, masked ? kMasked : number(operand.value, 4), "Click to go there."))
-            go_to_cell(context.view, context.structure(), operand.cell);
+            follow_to(context.view, operand.cell);
         ImGui::PopID();
     }
 }
@@ -377,7 +377,7 @@ void draw_how_it_came_about(PanelContext& context, const CellRef& cell) {
         if (value_row(context.ui(), words_of_stage(context, id, masked), value, tooltip) && id != cell.stage) {
             CellRef there = cell;
             there.stage = id;
-            go_to_cell(context.view, context.structure(), there);
+            follow_to(context.view, there);
         }
     }
 }
