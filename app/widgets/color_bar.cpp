@@ -78,7 +78,7 @@ struct AutomaticRange {
 };
 constexpr std::array<AutomaticRange, 5> kAutomatic = {{{RangeMode::Auto, "auto"},
                                                        {RangeMode::UnitRange, "0 to 1"},
-                                                       {RangeMode::Symmetric, "± largest"},
+                                                       {RangeMode::Symmetric, "to the largest"},
                                                        {RangeMode::Tensor, "min to max"},
                                                        {RangeMode::Uniform, "4 × uniform"}}};
 
@@ -155,7 +155,7 @@ void range_part(const Ui& ui, ColorOptions& options, bool probability, const Hea
     for (const auto& [mode, name] : kAutomatic) {
         // Signed numbers are centred on 0 by default, so these modes would be redundant.
         if (!probability && (mode == RangeMode::Uniform || mode == RangeMode::Symmetric)) continue;
-        names.emplace_back(mode == RangeMode::Auto ? probability ? "by weights" : "± largest" : name);
+        names.emplace_back(mode == RangeMode::Auto ? probability ? "by weights" : "to the largest" : name);
         modes.push_back(mode);
     }
     const RangeMode now = !probability && options.range == RangeMode::Symmetric ? RangeMode::Auto : options.range;
@@ -163,7 +163,7 @@ void range_part(const Ui& ui, ColorOptions& options, bool probability, const Hea
     if (segmented(ui, "##automatic", names, chosen, 0,
                   {.tooltip = probability ? "By weights: 0 to 1, or with more than 24 keys up to twelve times the uniform weight, which is "
                                             "1 ÷ the number of keys."
-                                          : "± largest: symmetric about 0, up to the largest magnitude."}))
+                                          : "To the largest: symmetric about 0, up to the largest magnitude in this view."}))
         options.range = modes[static_cast<std::size_t>(chosen)];
 }
 

@@ -112,7 +112,7 @@ std::string range_words(const ColorOptions& options, bool probability, float hig
     switch (effective(options, probability)) {
     case RangeMode::Auto:
     case RangeMode::Symmetric:
-        words = capped ? "± " + end : of.empty() ? "± largest" : "± largest " + std::string(of);
+        words = capped ? "± " + end : "largest " + std::string(of.empty() ? "here" : of);
         break;
     case RangeMode::UnitRange:
         words = highest != 1 ? "0 to " + end : "0 to 1";

@@ -40,7 +40,7 @@ float most_of_weights(std::int64_t keys);
 HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi, std::int64_t keys = 0);
 
 std::string_view color_map_words(ColorMap map);
-/// A short description of the range: "± largest", "0 to 1", "each row", with "log" added for a logarithmic scale.
+/// A short description of the range: "largest here", "0 to 1", "each row", with "log" added for a logarithmic scale.
 /// `capped`: it ends before the largest difference. `of`: of what it is the largest, "of all heads"; "" for the shown numbers alone.
 std::string range_words(const ColorOptions& options, bool probability, float highest = 1, bool capped = false, std::string_view of = {});
 

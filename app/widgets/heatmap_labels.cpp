@@ -58,13 +58,17 @@ bool slants(const Ui& ui, const HeatmapGeometry& g, const HeatmapOptions& o) {
 void draw_slanted_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
     ImFont* font = ui.fonts().mono_small;
     const Thinning thin = thinning(g.cell_w(), font_size(font) + ui.px(2), o.marks.col);
-    const float bottom = g.min.y - ui.px(kLabelGap - 1), longest = (o.cols.room - ui.px(kLabelGap)) * 1.414f - font_size(font) / 2;
+    const float bottom = g.min.y - ui.px(kLabelGap - 1), longest = (o.cols.room - ui.px(kLabelGap - 2)) * 1.414f - font_size(font) / 2;
     const float edge = list.GetClipRectMax().x;  // labels are shortened before this edge
     for (std::int64_t col = g.first_col(); col < g.end_col(); ++col) {
         const float middle = g.x_of(static_cast<double>(col) + 0.5);
         if (!thin.draws(col) || middle < g.min.x || middle > g.max.x) continue;
-        draw_text_slanted(list, font, ImVec2(middle, bottom), label_color(ui, o.cols, col, o.marks.col, o.marks.hover_col),
-                          elide(font, label_of(o.cols, col), std::min(longest, (edge - middle) * 1.414f - font_size(font) / 2)));
+        const std::string label = label_of(o.cols, col);
+        const float most = std::min(longest, (edge - middle) * 1.414f - font_size(font) / 2);
+        // Smaller letters rather than half a word.
+        ImFont* const fitting = text_width(font, label) <= most ? font : ui.fonts().mono_tiny;
+        draw_text_slanted(list, fitting, ImVec2(middle, bottom), label_color(ui, o.cols, col, o.marks.col, o.marks.hover_col),
+                          elide(fitting, label, most));
     }
 }
 

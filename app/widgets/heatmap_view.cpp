@@ -5,6 +5,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/keyboard_focus.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -123,6 +124,7 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
         draw_text_in(list, ui.fonts().caption, min, max, ImVec2(0.5f, 0.5f), c.faint, "empty");
         return {};
     }
+    if (ui.focus != nullptr) ui.focus->note_read({min, max});
     HeatmapResult result;
     if (options.interactive) result = handle_input(ui, id, heatmap_geometry(min, max, data, state), data, state, options);
     const HeatmapGeometry g = heatmap_geometry(min, max, data, state);

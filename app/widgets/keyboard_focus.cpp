@@ -22,6 +22,7 @@ bool is_of_number(ImWchar typed) { return (typed >= '0' && typed <= '9') || type
 
 void KeyboardFocus::begin_frame() {
     stops_ = std::exchange(gathered_, {});
+    read_ = std::exchange(read_gathered_, {});
     revealed_ = find_sought();
     std::stable_sort(stops_.begin(), stops_.end(), comes_before);
     pressed_ = false;

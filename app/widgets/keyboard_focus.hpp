@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/widgets/box.hpp"
+
 namespace attn::app {
 
 /// A control drawn in a frame.
@@ -39,6 +41,10 @@ public:
     const std::vector<FocusStop>& drawn() const { return gathered_; }
     /// The controls of the previous frame, in tab order.
     const std::vector<FocusStop>& stops() const { return stops_; }
+    /// What is read, though not used: tooltips keep off it, too.
+    void note_read(const Box& box) { read_gathered_.push_back(box); }
+    /// That of the previous frame.
+    const std::vector<Box>& read() const { return read_; }
 
     /// Moves to the next (+1) or previous (-1) control, wrapping around; `in_popup`: only within the open popup.
     void move(int direction, bool in_popup);
@@ -93,6 +99,7 @@ private:
     ImGuiID find_sought();
 
     std::vector<FocusStop> stops_, gathered_;
+    std::vector<Box> read_, read_gathered_;
     ImGuiID id_ = 0, revealed_ = 0;
     std::size_t place_ = 0;
     std::optional<Focused> before_menu_;

@@ -14,7 +14,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kTooltipDelay = 0.4f, kTooltipWidth = 280;
+constexpr float kTooltipDelay = 0.4f, kTooltipWidth = 320;
 
 std::string upper(std::string_view text) {
     std::string result(text);
@@ -154,25 +154,33 @@ void push_tooltip_style(const Ui& ui) {
     ImGui::PushStyleColor(ImGuiCol_Border, ui.colors().line);
 }
 
-/// How much of what can be clicked or dragged a tooltip of this place would hide. What stands in its pane counts far more.
+float shared_area(const Box& a, const Box& b) {
+    const float wide = std::min(a.max.x, b.max.x) - std::max(a.min.x, b.min.x);
+    const float high = std::min(a.max.y, b.max.y) - std::max(a.min.y, b.min.y);
+    return wide > 0 && high > 0 ? wide * high : 0;
+}
+
+/// How much of what can be clicked, dragged or read a tooltip of this place would hide. What can be used counts more than what is read,
+/// and far more if it stands in the tooltip's pane.
 float hidden_by(const Ui& ui, const Box& place) {
-    constexpr float kBeside = 1000;
+    constexpr float kUsed = 4, kInPane = 1000;
     const ImVec2 pane = current_pane()->Pos;
     float area = 0;
     if (ui.focus == nullptr) return area;
     const bool in_menu = in_popup();
     for (const FocusStop& stop : ui.focus->stops()) {
         if (stop.in_popup != in_menu || !stop.reachable) continue;
-        const float wide = std::min(place.max.x, stop.right) - std::max(place.min.x, stop.left);
-        const float high = std::min(place.max.y, stop.bottom) - std::max(place.min.y, stop.top);
-        if (wide > 0 && high > 0) area += wide * high * (stop.pane.x == pane.x && stop.pane.y == pane.y ? kBeside : 1);
+        const float hidden = shared_area(place, {{stop.left, stop.top}, {stop.right, stop.bottom}});
+        area += hidden * (stop.pane.x == pane.x && stop.pane.y == pane.y ? kInPane : kUsed);
     }
+    for (const Box& read : ui.focus->read()) area += shared_area(place, read);
     return area;
 }
 
 /// Where a tooltip may stand beside the last item, the most natural place first: beside a narrow pane or a menu, which it then hides
-/// nothing of; below or, at the foot of the window, above the item; beside the item; above or below the pane.
-std::array<ImVec2, 8> tooltip_corners(const Ui& ui, ImVec2 size) {
+/// nothing of, also somewhat higher or lower; below or, at the foot of the window, above the item; beside the item; above or below the
+/// pane.
+std::array<ImVec2, 12> tooltip_corners(const Ui& ui, ImVec2 size) {
     constexpr float kAway = 6, kNarrow = 0.4F, kFoot = 0.75F;
     const ImVec2 display = ImGui::GetIO().DisplaySize, min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     const ImGuiWindow* const pane = current_pane();
@@ -181,12 +189,24 @@ std::array<ImVec2, 8> tooltip_corners(const Ui& ui, ImVec2 size) {
     const float level = low ? max.y - size.y : min.y;
     const ImVec2 below{x, max.y + away}, above{x, min.y - away - size.y}, right{max.x + away, level}, left{min.x - away - size.x, level};
     const ImVec2 first = low ? above : below, second = low ? below : above;
-    const ImVec2 after_pane{pane->Pos.x + pane->Size.x + away, level}, before_pane{pane->Pos.x - away - size.x, level};
+    const float after = pane->Pos.x + pane->Size.x + away, before = pane->Pos.x - away - size.x;
+    const auto beside_pane = [&](float edge, float y) { return narrow ? ImVec2{edge, y} : first; };
     const ImVec2 above_pane{x, pane->Pos.y - away - size.y}, below_pane{x, pane->Pos.y + pane->Size.y + away};
-    return {narrow ? after_pane : first, narrow ? before_pane : first, first, second, right, left, above_pane, below_pane};
+    return {beside_pane(after, level),
+            beside_pane(before, level),
+            beside_pane(after, below.y),
+            beside_pane(before, below.y),
+            beside_pane(after, above.y),
+            beside_pane(before, above.y),
+            first,
+            second,
+            right,
+            left,
+            above_pane,
+            below_pane};
 }
 
-/// Places the next tooltip, of this size, where it hides as little as possible of what can be used.
+/// Places the next tooltip, of this size, where it hides as little as possible of what can be used or read.
 void place_tooltip(const Ui& ui, ImVec2 size) {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     std::optional<ImVec2> best;

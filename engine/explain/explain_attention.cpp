@@ -323,6 +323,7 @@ Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index
                    " row, weighted by what query position " + number(t) + " attends to." + read.words;
     for (std::int64_t s = 0; s < cells.shape(map)[3].size; ++s) {
         Term term = product(number(s), cells.operand(map, {b, h, t, s}), cells.operand(v, {b, read.head, s, d}));
+        term.key = s;
         term.masked = cells.masked(map, {b, h, t, s});
         if (term.masked) term.value = 0;  // ignored, whatever the value row holds
         out.terms.push_back(std::move(term));

@@ -33,7 +33,7 @@ struct Term {
     bool masked = false;            ///< not included
     bool divides = false;           ///< the second operand divides instead of multiplying
     bool own = false;               ///< the term of the explained cell: its own exponential, the one-hot's 1
-    std::int64_t key = -1;          ///< of a softmax: the position or vocabulary entry that the term is for; -1: none
+    std::int64_t key = -1;          ///< of a softmax or a mixture: the position or vocabulary entry that the term is for; -1: none
 };
 
 /// A step after the terms: "sum", "+ bias", "÷ √8", "max", "γ".

@@ -72,8 +72,8 @@ TEST(ColorOptions, Words) {
     EXPECT_EQ(range_words({}, true, 0.04F), "0 to 0.040") << "of many keys";
     EXPECT_EQ(range_words({.range = RangeMode::Uniform}, true, 0.01F), "to 4 × uniform");
     EXPECT_EQ(range_words({}, true, 1.4286F), "0 to 1.43") << "what dropout has stretched";
-    EXPECT_EQ(range_words({.log = true}, false), "± largest, log");
-    EXPECT_EQ(range_words({}, false, 14.37F, false, "of all heads"), "± largest of all heads");
+    EXPECT_EQ(range_words({.log = true}, false), "largest here, log");
+    EXPECT_EQ(range_words({}, false, 14.37F, false, "of all heads"), "largest of all heads");
     EXPECT_EQ(range_words({.range = RangeMode::Row}, false), "each row");
 }
 
@@ -90,7 +90,7 @@ TEST(ColorOptions, DifferencesOfWeightsOfLongTextsEndWhereTheWeightsDo) {
     chosen.range = RangeMode::Symmetric;
     EXPECT_EQ(resolve_style(chosen, false, -0.4F, 0.9F, keys).hi, 0.9F) << "the user wants the largest";
     EXPECT_EQ(range_words({}, false, long_text.hi, true), "± 0.020");
-    EXPECT_EQ(range_words({}, false, 0.9F), "± largest");
+    EXPECT_EQ(range_words({}, false, 0.9F), "largest here");
 }
 
 }  // namespace

@@ -340,7 +340,7 @@ TEST_F(Grid, RescaledWeightsAreNotSaidToHaveTheEntropyOfTheOthers) {
     with_context([&](PanelContext& context) {
         const StageId weights{Stage::Weights, 0};
         std::int64_t head = 0;
-        while (head < 4 && !head_caption(context, weights, head).text.starts_with("entropy")) ++head;
+        while (head < 4 && !head_caption(context, weights, head).text.starts_with("spread")) ++head;
         ASSERT_LT(head, 4) << "no head has a caption to lose";
         context.view.heads.without_first_key = true;
         EXPECT_EQ(head_caption(context, weights, head).text, "");

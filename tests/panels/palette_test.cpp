@@ -325,7 +325,7 @@ TEST_F(PaletteTest, FindsFirstWhatIsMeant) {
         {"Show the view Check my code", {"doctor", "check", "bug", "nan", "wrong", "my code"}},
         {"Compare, or stop comparing", {"compare", "difference", "before after"}},
         {"Pin this state", {"pin"}},
-        {"Settings: Edits", {"what if", "edit", "change"}},
+        {"Settings: Changes", {"what if", "edit", "change"}},
         {"Settings: Break it on purpose", {"break", "mistake"}},
         // Train.
         {"Branch from this step", {"branch run", "fork"}},

@@ -51,7 +51,7 @@ constexpr std::array kOtherWords = {
     OtherWords{"Settings: Sampler", "sampling, sampler"},
     OtherWords{"Settings: Tokens", "tokens, tokenizer, pieces, byte, bytes"},
     OtherWords{"Settings: Parts", "position, positions, rotary, alibi"},
-    OtherWords{"Settings: Edits", "what if, edit, edits, change"},
+    OtherWords{"Settings: Changes", "what if, edit, edits, change"},
     OtherWords{"Settings: Compare", "compare with"},
     OtherWords{"Settings: Break it on purpose", "break, mistake"},
     OtherWords{"Settings: Find heads", "previous, sink, induction, repeat, pattern"},

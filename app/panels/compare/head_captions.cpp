@@ -74,7 +74,7 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
     // Of rescaled weights it is not the entropy.
     const bool rescaled = (context.view.heads.without_first_key || context.view.heads.norm_weighted) &&
                           (context.view.view == View::Heads || context.view.view == View::Grid) && !measure_words(context, weights).empty();
-    return rescaled ? HeadCaption() : caption("entropy", "ent", score->entropy, colors.muted);
+    return rescaled ? HeadCaption() : caption("spread", "spr", score->entropy, colors.muted);
 }
 
 HeadCaption pattern_caption(const PanelContext& context, const StageId& weights, std::int64_t head, std::string_view pattern) {

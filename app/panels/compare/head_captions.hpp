@@ -10,7 +10,7 @@
 namespace attn::app {
 
 struct HeadCaption {
-    std::string text;  ///< such as "previous 0.94" or "entropy 1.10"
+    std::string text;  ///< such as "previous 0.94" or "spread 1.10"
     Color color = 0;
     std::string brief{};  ///< the same with a shortened word, such as "prev 0.94"
 };

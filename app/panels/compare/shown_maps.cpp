@@ -172,7 +172,9 @@ float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, floa
     const std::string shown = elide(font, title, right - at.x);
     const float down = (font_size(fonts.heading) - font_size(font)) * 0.8F;  // aligns the baselines of different font sizes
     draw_text(*ImGui::GetWindowDrawList(), font, {at.x, at.y + down}, context.theme.colors.text, shown);
-    return at.x + text_width(font, shown);
+    const float end = at.x + text_width(font, shown);
+    context.view.focus.note_read({at, {end, at.y + font_size(fonts.heading)}});
+    return end;
 }
 
 Reason shown_problem(PanelContext& context, const StageId& id) {

@@ -73,28 +73,39 @@ bool mouse_enters(const Box& box) {
     return inside(now.x, now.y) && !inside(now.x - moved.x, now.y - moved.y);
 }
 
-/// Where the view has a place for notices; or else beside its title, over what is said there in small type; or, where the words are too
-/// many for that, under it.
-Box notice_line(const PanelContext& context, const Box& picture, std::string_view words) {
-    if (context.view.drawn.notice_line) return *context.view.drawn.notice_line;
-    constexpr float kInset = 24, kTitle = 150, kButtons = 280, kInTitle = 25, kUnderTitle = 56;
-    const float left = picture.min.x + context.px(kInset), right = picture.max.x - context.px(kInset);
-    const float beside_title = right - left - context.px(kTitle + kButtons);
-    if (text_width(context.theme.fonts.label, words) + context.px(kNoticeText + kNoticeClose) < beside_title) {
-        const float y = picture.min.y + context.px(kInTitle);
-        return {{left + context.px(kTitle), y}, {right - context.px(kButtons), y}};
-    }
-    const float y = picture.min.y + context.px(kUnderTitle);
-    return {{left, y}, {right, y}};
+/// Where a notice stands, and in which type: in one line or, where it needs two, in smaller letters.
+struct NoticePlace {
+    Box box;
+    ImFont* font = nullptr;
+    float room = 0;  ///< for the words
+};
+
+NoticePlace notice_place(const PanelContext& context, const Box& picture, std::string_view words) {
+    constexpr float kInset = 24, kBelowTitle = 56, kLeast = 120;
+    const Fonts& fonts = context.theme.fonts;
+    // A view that waits for its numbers has no line, and nothing that a notice could cover.
+    const Box line =
+        context.view.drawn.notice_line.value_or(Box{{picture.min.x + context.px(kInset), picture.min.y + context.px(kBelowTitle)},
+                                                    {picture.max.x - context.px(kInset), picture.min.y + context.px(kBelowTitle)}});
+    const float beside = context.px(kNoticeText + kNoticeClose), most = std::max(line.width() - beside, context.px(kLeast));
+    NoticePlace place;
+    place.font = text_width(fonts.label, words) < most ? fonts.label : fonts.caption;
+    place.room = std::min(text_width(place.font, words) + 1, most);
+    const float height = wrapped_height(place.font, place.room, words) + 2 * context.px(kNoticePadding);
+    const float spare = line.height() - height,
+                top = line.min.y + (spare > 0 ? spare / 2 : std::max(spare, -context.px(2 * kNoticePadding)) / 2);
+    place.box = {{line.min.x, top}, {line.min.x + place.room + beside, top + height}};
+    return place;
 }
 
-void draw_notice_words(const PanelContext& context, const Box& box, float room, const Said& said) {
-    const auto& [colors, fonts, scale] = context.theme;
+void draw_notice_words(const PanelContext& context, const NoticePlace& place, const Said& said) {
+    const Palette& colors = context.theme.colors;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float first = box.min.y + context.px(kNoticePadding);
-    list.AddCircleFilled({box.min.x + context.px(12), first + font_size(fonts.label) / 2}, context.px(4),
+    const ImVec2 corner = place.box.min;
+    const float first = corner.y + context.px(kNoticePadding);
+    list.AddCircleFilled({corner.x + context.px(12), first + font_size(place.font) / 2}, context.px(4),
                          said.failed ? colors.bad : colors.good);
-    draw_text_wrapped(list, fonts.label, {box.min.x + context.px(kNoticeText), first}, room, colors.text, said.words);
+    draw_text_wrapped(list, place.font, {corner.x + context.px(kNoticeText), first}, place.room, colors.text, said.words);
 }
 
 }  // namespace
@@ -107,7 +118,7 @@ void draw_notice_in_sheet(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, room = width - context.px(kNoticeText);
     const float height = wrapped_height(context.theme.fonts.label, room, said->words) + 2 * context.px(kNoticePadding);
-    draw_notice_words(context, {at, {at.x + width, at.y + height}}, room, *said);
+    draw_notice_words(context, {{at, {at.x + width, at.y + height}}, context.theme.fonts.label, room}, *said);
     ImGui::Dummy({width, height});
 }
 
@@ -115,13 +126,9 @@ void draw_notices(PanelContext& context, const Box& picture) {
     take_notice(context);
     const std::optional<Said> said = said_now(context);
     if (!said || context.view.drawn.sheet) return;
-    const auto& [colors, fonts, scale] = context.theme;
-    const Box line = notice_line(context, picture, said->words);
-    const ImVec2 min{line.min.x, line.min.y - context.px(kNoticePadding)};
-    const float beside = context.px(kNoticeText + kNoticeClose);
-    const float most = std::max(line.max.x - min.x - beside, context.px(120));
-    const float width = std::min(text_width(fonts.label, said->words) + 1, most);
-    const Box box{min, {min.x + width + beside, min.y + wrapped_height(fonts.label, width, said->words) + 2 * context.px(kNoticePadding)}};
+    const Palette& colors = context.theme.colors;
+    const NoticePlace place = notice_place(context, picture, said->words);
+    const Box& box = place.box;
     ImGui::SetNextWindowPos(box.min);
     ImGui::SetNextWindowSize({box.width(), box.height()});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
@@ -135,11 +142,11 @@ void draw_notices(PanelContext& context, const Box& picture) {
     list.AddRectFilled(box.min, box.max, colors.raised, context.px(6));
     if (said->failed) list.AddRectFilled(box.min, box.max, with_alpha(colors.bad, 0.14F), context.px(6));
     list.AddRect(box.min, box.max, said->failed ? colors.bad : colors.line, context.px(6));
-    draw_notice_words(context, box, width, *said);
+    draw_notice_words(context, place, *said);
     const Item item = item_at(context.ui(), "##close_notice", box.min, {box.width(), box.height()},
                               {.explains_itself = true, .words = "Close the notice"});
     draw_icon(list, Icon::Close,
-              {box.max.x - context.px(kNoticeClose / 2), box.min.y + context.px(kNoticePadding) + font_size(fonts.label) / 2},
+              {box.max.x - context.px(kNoticeClose / 2), box.min.y + context.px(kNoticePadding) + font_size(place.font) / 2},
               context.px(10), item.hovered ? colors.text : colors.muted);
     draw_focus_ring(context.ui(), item, context.px(6));
     ImGui::End();

@@ -9,6 +9,7 @@
 #include "app/panels/frame/frame_layout.hpp"
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/write/writing_actions.hpp"
+#include "app/session/document/weights_origin.hpp"
 #include "app/session/values/next_words.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/hatching.hpp"
@@ -23,7 +24,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kCandidate = 104, kNextGap = 8, kMenuButton = 34, kNextLabel = 44, kLineRoom = 18, kListWidth = 300, kListLine = 28;
+constexpr float kCandidate = 104, kNextGap = 8, kMenuButton = 34, kNextLabel = 54, kLineRoom = 18, kListWidth = 300, kListLine = 28;
 constexpr std::size_t kMostListed = 10;
 
 /// In the last step of a lesson the learner is asked to change the model's answer, so it must be visible.
@@ -161,7 +162,9 @@ float draw_next_words(PanelContext& context, float right, float y) {
     }
     if (places > 0)
         draw_text_in(list, fonts.label, {left, y}, {first, y + context.px(kTextRow)}, {0, 0.5F}, colors.muted,
-                     context.view.compare.on() ? "of B" : "next");
+                     context.view.compare.on()                  ? "of B"
+                     : weights_origin(context.document).learned ? "next"
+                                                                : "random:");
     const ShownNextWords shown = shown_next_words(context);
     if (shown.words == nullptr) {
         draw_text_in(list, fonts.label, {first, y}, {right, y + context.px(kTextRow)}, {0, 0.5F}, colors.muted,

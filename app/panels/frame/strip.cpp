@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "app/session/values/recording_report.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
+#include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
 
@@ -27,7 +29,7 @@ namespace {
 
 // In logical pixels:
 constexpr float kPictures = 112, kNames = 48, kChooser = 212, kChoiceLabel = 42, kStripInset = 14, kThumbnail = 40, kWidestStation = 128,
-                kMapButton = 18;
+                kBesideNames = 10, kMapButton = 18;
 constexpr std::int64_t kMostButtons = 8;
 
 /// A small button; the chosen one is amber. True if pressed.
@@ -201,13 +203,16 @@ ShownStage shown_stage(const Station& station, const StageId& at) {
     return {false, place_of(station.opens)};
 }
 
+/// Few lines, so that they stand above the row without hiding the picture.
 std::string station_tooltip(const PanelContext& context, const Station& station) {
     std::string text = station_heading(station, token_noun(context.snapshot));
-    for (const StageId& id : station.stages)
-        if (id.stage != Stage::Other)
-            text += fmt::format("\n{} ({}): {}", stage_title(id, token_noun(context.snapshot)), stage_symbol(id.stage), tensor_name(id));
-    if (station.stages.size() > 1) text += "\nA click on the chosen one goes to the next of them; Ctrl + ← → goes through all.";
-    return text + "\n" + shape_words(context.structure().shape_of(station.opens)) + station.lacks;
+    for (const StageId& id : station.stages) {
+        if (id.stage == Stage::Other) continue;
+        text += fmt::format("\n{}: {} ", stage_symbol(id.stage), tensor_name(id));
+        for (const ColoredText& run : shape_runs(context.theme, context.structure().shape_of(id))) text += run.text;
+    }
+    if (station.stages.size() > 1) text += "\nA click on the chosen one goes to the next of them.";
+    return text + station.lacks;
 }
 
 /// A dot for each of several stages, the shown one filled.
@@ -314,6 +319,27 @@ void draw_attentions(PanelContext& context, std::uint8_t shown, ImVec2 at) {
     }
 }
 
+/// How wide each station is: alike, or where some name would be cut, as its names need it. Of a station of several stages the longest
+/// counts, so that nothing moves from one to the next.
+std::vector<float> station_widths(const PanelContext& context, const std::vector<Station>& stations, float width, bool pictures) {
+    if (stations.empty()) return {};
+    const Fonts& fonts = context.theme.fonts;
+    const float count = static_cast<float>(stations.size()), beside = context.px(kBesideNames);
+    std::vector<float> alike(stations.size(), std::floor(std::min(width / count, context.px(kWidestStation)))), needed;
+    for (const Station& station : stations) {
+        float widest =
+            text_width(fonts.label, station.missing.empty() ? station_name(station, token_noun(context.snapshot)) : station.name);
+        for (const StageId& id : station.stages)
+            if (id.stage != Stage::Other) widest = std::max(widest, text_width(fonts.mono_tiny, stage_name(id)));
+        needed.push_back(widest + beside);
+    }
+    const float all = std::accumulate(needed.begin(), needed.end(), 0.F);
+    if (pictures || all > width || *std::max_element(needed.begin(), needed.end()) <= alike.front()) return alike;
+    const float more = std::min((width - all) / count, context.px(kWidestStation));
+    for (float& one : needed) one = std::floor(one + more);
+    return needed;
+}
+
 /// The stations of the shown attention of the shown layer, side by side.
 void draw_stations(PanelContext& context, ImVec2 at, float width, float height, bool pictures) {
     const Plan& plan = *context.structure().plan;
@@ -321,7 +347,7 @@ void draw_stations(PanelContext& context, ImVec2 at, float width, float height, 
     const std::vector<Station> all = stations_of(plan, now, false);
     std::vector<Station> shown = stations_of(plan, now, true);
     add_missing(context, shown);
-    const float item = std::floor(std::min(width / static_cast<float>(shown.size()), context.px(kWidestStation)));
+    const std::vector<float> widths = station_widths(context, shown, width, pictures);
     float top = at.y + context.px(pictures ? 6 : 3), thumbnail = pictures ? kThumbnail : 0;
     const float bottom = at.y + height - context.px(pictures ? 6 : 3);
     if (pictures && last_attention(all) != kSelfAttention) {
@@ -329,8 +355,10 @@ void draw_stations(PanelContext& context, ImVec2 at, float width, float height, 
         top += context.px(22);
         thumbnail -= 22;
     }
+    float x = at.x;
     for (std::size_t i = 0; i < shown.size(); ++i) {
-        const ImVec2 corner{at.x + item * static_cast<float>(i), top}, size{item - context.px(3), bottom - top};
+        const ImVec2 corner{x, top}, size{widths[i] - context.px(3), bottom - top};
+        x += widths[i];
         if (!shown[i].missing.empty()) {
             draw_missing_station(context, shown[i], i, corner, size, thumbnail);
             continue;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "app/panels/kit/notice_place.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/value_bar.hpp"
 
@@ -12,6 +13,8 @@ void draw_view_heading(const PanelContext& context, ImVec2 at, float right, std:
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.heading, at, colors.text, title);
     const float x = at.x + text_width(fonts.heading, title) + context.px(12);
+    context.view.focus.note_read({at, {x, at.y + font_size(fonts.heading)}});
+    if (leaves_to_notice(context, {{x, at.y}, {right, at.y + context.px(kNoticeLine)}})) return;
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, elide_parts(fonts.label, detail, right - x));
 }
 

@@ -125,7 +125,7 @@ constexpr std::array<SettingSection, 19> kSections = {{
      LessonControl::Compare, can_be_compared, compare_value, draw_compare_settings},
     {"softmax", "Softmax", "temperature dropout seed", Stands::Both, LessonControl::Softmax, can_be_changed, softmax_value, draw_softmax,
      SetupPart::Softmax},
-    {"edits", "Edits", "changed numbers clear all compare", Stands::All, LessonControl::Edits, shows_activations, edits_value,
+    {"edits", "Changes", "edits changed numbers clear all compare", Stands::All, LessonControl::Edits, shows_activations, edits_value,
      draw_edit_list, SetupPart::Edits},
     {"model", "Model", "layers heads K/V kv key/value key value heads grouped query multi-query GQA MQA d_model d_head width memory",
      Stands::Both, LessonControl::Model, model_is_ours, model_value, draw_model_settings, SetupPart::Model},

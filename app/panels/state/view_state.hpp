@@ -194,6 +194,7 @@ struct ViewState {
     LensView lens;
     HistogramView histogram;
     TokenPathState token_path;
+    std::optional<StageId> input_of{};  ///< in a very low window, the stage in whose place its input is drawn
     PrecisionView precision;
     GridView grid;
 

@@ -357,9 +357,14 @@ void draw_empty(PanelContext& context) {
         paragraph(ui, fonts.label, colors.faint, "The model is being computed.");
         return;
     }
-    paragraph(ui, fonts.label, colors.muted, "The other views do not show this run's model.");
-    gap(ui, 8);
-    if (button(ui, "Show the run's newest model", {.notes = {.tooltip = "Shows the run's model in all views (End)"}}))
+    constexpr float kButton = 220, kLineHigh = 34;
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const float middle = at.y + std::max(room.y * 0.42F - context.px(kLineHigh), 0.F);
+    draw_text_in(*ImGui::GetWindowDrawList(), fonts.body, {at.x, middle}, {at.x + room.x, middle + context.px(kLineHigh)}, {0.5F, 0},
+                 colors.muted, elide(fonts.body, "Another model is shown. The maps are of this run's.", room.x));
+    ImGui::SetCursorScreenPos({at.x + std::max((room.x - context.px(kButton)) / 2, 0.F), middle + context.px(kLineHigh)});
+    if (button(ui, "Show the run's newest model",
+               {.width = kButton, .notes = {.tooltip = "Its maps as they form, here and in all views (End)."}}))
         follow_newest(context);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/kit/train_words.hpp"
 #include "app/panels/train/plot_legend.hpp"
 #include "app/panels/train/train_transport.hpp"
@@ -304,7 +305,8 @@ void draw_train_loss(PanelContext& context) {
     draw_lowest(context, result.area);
     // The loss has fallen there.
     const PlotArea& area = result.area;
-    context.view.drawn.notice_line = Box{{area.min.x + (area.max.x - area.min.x) * 0.35F, area.min.y + context.px(12)}, area.max};
+    const float top_of_notices = area.min.y + context.px(12);
+    leaves_to_notice(context, {{area.min.x + (area.max.x - area.min.x) * 0.35F, top_of_notices}, {area.max.x, top_of_notices}});
 }
 
 void draw_train_accuracy(PanelContext& context) {

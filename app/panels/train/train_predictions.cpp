@@ -10,6 +10,7 @@
 #include "app/panels/kit/train_words.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
+#include "app/panels/write/writing_actions.hpp"
 #include "app/session/states/text_model.hpp"
 #include "app/session/values/held_out.hpp"
 #include "app/session/values/next_words.hpp"
@@ -108,7 +109,7 @@ void draw_next(PanelContext& context, const Box& box) {
     for (std::size_t i = 0; i < shown; ++i)
         widest = std::max(widest, text_width(fonts.mono, shown_token(words->likeliest[i].text, words->likeliest[i].id)));
     const float label = std::min(std::max(widest + context.px(8), context.px(40)), box.width() / 2),
-                figure = context.px(pinned != nullptr ? 92 : 46);
+                figure = context.px(pinned != nullptr ? 116 : 54);
     const float left = box.min.x + label, right = box.max.x - figure;
     for (std::size_t i = 0; i < shown; ++i) {
         const NextWord& word = words->likeliest[i];
@@ -119,10 +120,10 @@ void draw_next(PanelContext& context, const Box& box) {
         list.AddRectFilled({left, y + context.px(4)}, {right, y + line - context.px(4)}, colors.raised, context.px(3));
         value_bar(list, {left, y + context.px(4)}, {right, y + line - context.px(4)}, word.predicted,
                   i == 0 ? colors.accent : mix(colors.accent, colors.pane, 0.45F), context.px(3));
-        std::string chance = format_number(word.predicted, {.decimals = 2, .fixed = true});
+        std::string chance = percent_words(word.predicted);
         if (pinned != nullptr) {
             const auto before = chance_of(*pinned, word.id);
-            chance = (before ? format_number(*before, {.decimals = 2, .fixed = true}) : "–") + " → " + chance;
+            chance = (before ? percent_words(*before) : "–") + " → " + chance;
             if (before) value_bar(list, {left, y + line - context.px(4)}, {right, y + line - context.px(2)}, *before, colors.chosen, 0);
         }
         draw_text_in(list, fonts.mono_small, {right, y}, {box.max.x, y + line}, {1, 0.5F}, colors.muted, chance);

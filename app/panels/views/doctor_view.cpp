@@ -1,3 +1,4 @@
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/views/drawn_views.hpp"
 
 #include <fmt/format.h>
@@ -140,7 +141,7 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
     }
 }
 
-constexpr float kPathField = 330, kChoose = 116, kExamine = 90;
+constexpr float kPathField = 330, kChoose = 116, kExamine = 90, kSectionName = 190;
 constexpr const char* kDoctorTitle = "Check my code";
 
 /// A file to examine, right-aligned in the line of the heading.
@@ -229,6 +230,8 @@ void draw_doctor_view(PanelContext& context) {
     text_line(ui, fonts.heading, colors.text, kDoctorTitle);
     draw_dump_field(context, heading, right);
     ImGui::SetCursorScreenPos({heading.x, heading.y + context.px(40)});
+    // Beside the name of the first section.
+    leaves_to_notice(context, {{heading.x + context.px(kSectionName), heading.y + context.px(32)}, {right, heading.y + context.px(62)}});
     ImGui::BeginChild("##doctor", {0, 0}, false, 0);
     // A file that the user has opened has nothing to do with the shown model.
     if (open_dump(context) != nullptr) draw_dump(context);

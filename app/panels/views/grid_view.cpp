@@ -1,3 +1,4 @@
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/views/drawn_views.hpp"
 
 #include <algorithm>
@@ -79,13 +80,14 @@ void draw_heading(PanelContext& context, const Structure& structure, std::size_t
         layers = fmt::format("{} + {}", structure.config.layers_of(Stack::Encoder), structure.config.layers_of(Stack::Decoder));
     const std::string waiting =
         computed.done < computed.all ? fmt::format("computing … {} % · ", 100 * computed.done / computed.all) : std::string();
-    const std::string detail = fmt::format("{}{}layers: {} · heads: {} · maps: {}{}", name_beside_title({context.view.heads.stage}),
-                                           waiting, layers, structure.config.num_heads, maps,
+    const std::string detail = fmt::format("{}{}{} layers · {} heads · {} maps{}", name_beside_title({context.view.heads.stage}), waiting,
+                                           layers, structure.config.num_heads, maps,
                                            context.view.heads.stage == Stage::Other ? "" : " · rows are queries, columns are keys");
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float detail_x = draw_shown_title(context, context.view.stage, at, right) + context.px(12);
     const auto [problem, ink] = shown_remark(context, context.view.stage);
     const float room = right - detail_x;
+    if (problem.empty() && leaves_to_notice(context, {{detail_x, at.y}, {right, at.y + context.px(kNoticeLine)}})) return;
     draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, problem.empty() ? colors.muted : ink,
               problem.empty() ? elide_parts(fonts.label, detail, room) : elide(fonts.label, problem, room));
 }

@@ -87,7 +87,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
                                 : caption.text.empty()
                                     ? "Open this head step by step."
                                     : fmt::format("Open this head step by step. {}: a mean over the rows of all texts that "
-                                                  "are not padding; entropy is in nats. A pattern is what the weights "
+                                                  "are not padding; the spread is their entropy in nats. A pattern is what the weights "
                                                   "look like, not why.",
                                                   caption.text);
     const Item item = begin_item(context.ui(), "##open", {box.width(), context.px(22)}, {.tooltip = tooltip});

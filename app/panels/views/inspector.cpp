@@ -33,7 +33,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLine = 23, kButtonHigh = 34, kShareColumn = 58;
+constexpr float kLine = 23, kButtonHigh = 34, kShareColumn = 58, kLeastBar = 12;
 constexpr std::size_t kFew = 5;
 
 /// Formats a number of the arithmetic; whole numbers without decimals.
@@ -80,8 +80,12 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
     if (bars.largest > 0 && std::isfinite(value)) value_bar(list, {middle, min.y}, max, value / bars.largest, color, context.px(2));
 }
 
+/// Of a mixture, each term belongs to a token, which names it.
+bool is_of_token(const Term& term) { return term.key >= 0 && term.operands.size() == 2; }
+
 /// The label of a term: for keys and vocabulary entries their token if there is room, otherwise the index.
 std::string term_label(const PanelContext& context, const CellRef& cell, const Term& term) {
+    if (is_of_token(term)) return index_label(context, weights_of(cell.stage), Axis::S, term.key);
     const bool over_keys = cell.stage.stage == Stage::Softmax || cell.stage.stage == Stage::Weights,
                over_vocabulary = cell.stage.stage == Stage::Probabilities;
     if ((!over_keys && !over_vocabulary) || term.key < 0) return term.label;
@@ -101,11 +105,11 @@ void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImV
         width -= context.px(kShareColumn);
     }
     const bool narrow = term.operands.size() > 1;
-    // A single number makes room for its bar where the pane is narrow.
-    const float numbers = context.px(!narrow && width < context.px(300) ? 112 : 152);
-    draw_text(
-        list, fonts.mono_small, at, term.own ? colors.chosen_text : colors.faint,
-        elide(fonts.mono_small, narrow ? term.label : term_label(context, cell, term), narrow ? context.px(30) : numbers - context.px(56)));
+    // A token takes the room of two digits more than an index; a single number makes room for its bar where the pane is narrow.
+    const float token = narrow && is_of_token(term) ? context.px(28) : 0;
+    const float numbers = token + context.px(!narrow && width < context.px(300) ? 112 : 152);
+    draw_text(list, fonts.mono_small, at, term.own ? colors.chosen_text : colors.faint,
+              elide(fonts.mono_small, term_label(context, cell, term), narrow ? context.px(30) + token : numbers - context.px(56)));
     const float y = at.y;
     if (term.masked) {
         draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.faint, kMasked);
@@ -115,14 +119,14 @@ void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImV
     }
     const Color inks[2] = {colors.axis(Axis::T), colors.axis(Axis::S)};
     if (term.operands.size() >= 2) {
-        operand_number(context, term.operands[0], {at.x + context.px(82), y}, inks[0], id * 4);
-        draw_text(list, fonts.mono_small, {at.x + context.px(90), y}, colors.faint, term.divides ? "÷" : "×");
-        operand_number(context, term.operands[1], {at.x + context.px(152), y}, inks[1], id * 4 + 1);
+        operand_number(context, term.operands[0], {at.x + token + context.px(82), y}, inks[0], id * 4);
+        draw_text(list, fonts.mono_small, {at.x + token + context.px(90), y}, colors.faint, term.divides ? "÷" : "×");
+        operand_number(context, term.operands[1], {at.x + numbers, y}, inks[1], id * 4 + 1);
     } else if (term.operands.size() == 1) {
         operand_number(context, term.operands[0], {at.x + numbers, y}, inks[0], id * 4);
     }
-    term_bar(context, {at.x + numbers + context.px(12), y + context.px(2)}, {at.x + width - context.px(66), y + context.px(14)}, term.value,
-             bars);
+    const ImVec2 bar{at.x + numbers + context.px(12), y + context.px(2)}, bar_end{at.x + width - context.px(66), y + context.px(14)};
+    if (bar_end.x - bar.x >= context.px(kLeastBar)) term_bar(context, bar, bar_end, term.value, bars);
     draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.text,
                  term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
 }

@@ -1,3 +1,4 @@
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/views/drawn_views.hpp"
 
 #include <fmt/format.h>
@@ -169,8 +170,10 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     draw_text(list, fonts.heading, at, colors.text, "Knock-out");
     const float detail_x = at.x + text_width(fonts.heading, "Knock-out") + context.px(12);
     const std::string asked = question_words(context, question);
-    const bool fits = detail_x + text_width(fonts.label, asked) <= at.x + width - switch_width - context.px(14);
-    if (fits) draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, colors.muted, asked);
+    const float detail_end = at.x + width - switch_width - context.px(14);
+    const bool fits = detail_x + text_width(fonts.label, asked) <= detail_end;
+    const bool told = leaves_to_notice(context, {{detail_x, at.y}, {detail_end, at.y + context.px(kNoticeLine)}});
+    if (fits && !told) draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, colors.muted, asked);
     ImGui::SetCursorScreenPos({at.x + width - switch_width, at.y + context.px(1)});
     AnswerMeasure& measure = context.view.knock_out.measure;
     int chosen = static_cast<int>(measure);

@@ -1,11 +1,14 @@
 #include "app/panels/views/look_at_line.hpp"
+#include "app/panels/kit/notice_place.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/problem_sentence.hpp"
 #include "app/panels/kit/read_with_stories.hpp"
 #include "app/panels/kit/stage_words.hpp"
@@ -34,29 +37,97 @@ bool is_in_place(const PanelContext& context, const std::optional<Look>& look) {
                        [&](const auto& one) { return context.view.locked.on(one.first) == one.second; });
 }
 
-/// What the chosen row of an attention map says by itself; "" if nothing is chosen or known.
+/// The largest number of a row that the mask leaves.
+struct LargestOfRow {
+    std::string query, key;
+    double number = 0;
+    std::int64_t open = 0, keys = 0;  ///< of which so many are not masked
+};
+
+std::optional<LargestOfRow> largest_of_row(PanelContext& context, const StageId& id, std::int64_t query) {
+    const Matrix map = context.numbers().with_row(context.beside(id, context.view.head), query);
+    if (map.empty() || query >= map.data.rows || !map.data.knows(query, 0)) return {};
+    std::int64_t best = -1, open = 0;
+    for (std::int64_t s = 0; s < map.data.cols; ++s) {
+        if (map.masked(query, s)) continue;
+        ++open;
+        if (best < 0 || map.at(query, s) > map.at(query, best)) best = s;
+    }
+    if (best < 0) return {};
+    return LargestOfRow{index_label(context, id, Axis::T, query), index_label(context, id, Axis::S, best),
+                        static_cast<double>(map.at(query, best)), open, map.data.cols};
+}
+
+std::string words_of_map(PanelContext& context, const StageId& id, std::int64_t query) {
+    const std::optional<LargestOfRow> row = largest_of_row(context, id, query);
+    if (!row) return "";
+    if (id.stage == Stage::Masked)
+        return fmt::format("“{}” may look at {} of {} {}s.", row->query, row->open, row->keys, token_noun(context.snapshot));
+    if (id.stage == Stage::Scores)
+        return fmt::format("“{}” fits “{}” best: {}.", row->query, row->key, format_number(row->number, {.decimals = 2}));
+    return fmt::format("“{}” takes most from “{}”: {}.", row->query, row->key, percent_words(row->number));
+}
+
+/// What is mixed for a word comes mostly from one other word.
+std::string words_of_mixture(PanelContext& context, const StageId& id, std::int64_t query) {
+    const PlanNode& node = context.structure().plan->at(id);
+    if (node.inputs.empty() || !is_attention_map(node.inputs.front().stage)) return "";
+    const std::optional<LargestOfRow> row = largest_of_row(context, node.inputs.front(), query);
+    return row ? fmt::format("{} of this row is what “{}” has to give.", percent_words(row->number), row->key) : "";
+}
+
+/// By how much attention has changed the row of a word.
+std::string words_of_addition(PanelContext& context, const StageId& id, std::int64_t query) {
+    const PlanNode& node = context.structure().plan->at(id);
+    if (node.inputs.empty()) return "";
+    const Matrix before = context.beside(node.inputs.front(), context.view.head), after = context.beside(id, context.view.head);
+    if (before.empty() || after.empty() || query >= before.data.rows || query >= after.data.rows || before.data.cols != after.data.cols)
+        return "";
+    double added = 0, length = 0;
+    for (std::int64_t c = 0; c < after.data.cols; ++c) {
+        const auto was = static_cast<double>(before.at(query, c)), is = static_cast<double>(after.at(query, c));
+        added += (is - was) * (is - was);
+        length += was * was;
+    }
+    const double share = std::sqrt(added / length);
+    if (!std::isfinite(share)) return "";
+    return fmt::format("Attention changes the row of “{}” by {} %: what it adds is that long beside what came in.",
+                       index_label(context, id, Axis::T, query), format_number(100 * share, {.decimals = 0}));
+}
+
+std::string words_of_next(PanelContext& context, const StageId& id, std::int64_t query) {
+    const std::optional<CellRef> cell = selected_cell(context.view, context.structure(), context.view.locked);
+    if (!cell || cell->stage != id) return "";
+    const auto answer = context.ask(context.numbers().explanation(*cell));
+    if (!answer || answer->likely_next.empty()) return "";
+    const LikelyToken& first = answer->likely_next.front();
+    return fmt::format("“{}” is likeliest after “{}”: {}.", index_label(context, id, Axis::V, first.id),
+                       index_label(context, id, Axis::T, query), percent_words(static_cast<double>(first.probability)));
+}
+
+/// What the chosen row says by itself; "" if nothing is chosen or known.
 std::string words_of_row(PanelContext& context) {
     const StageId& id = context.view.stage;
     const std::optional<std::int64_t> query = context.view.locked.on(Axis::T);
-    const bool told = id.stage == Stage::Weights || id.stage == Stage::Scores || id.stage == Stage::Masked;
-    if (context.view.view != View::Step || !told || !query || context.view.compare.on() || shows_gradients(context)) return "";
-    const Matrix map = context.numbers().with_row(context.beside(id, context.view.head), *query);
-    if (map.empty() || *query >= map.data.rows || !map.data.knows(*query, 0)) return "";
-    std::int64_t best = -1, open = 0;
-    for (std::int64_t s = 0; s < map.data.cols; ++s) {
-        if (map.masked(*query, s)) continue;
-        ++open;
-        if (best < 0 || map.at(*query, s) > map.at(*query, best)) best = s;
+    if (context.view.view != View::Step || !query || context.view.compare.on() || shows_gradients(context)) return "";
+    switch (id.stage) {
+    case Stage::Scores:
+    case Stage::Masked:
+        return words_of_map(context, id, *query);
+    case Stage::Residual1:
+        return words_of_addition(context, id, *query);
+    case Stage::Weights:
+    case Stage::Context:
+    case Stage::Probabilities:
+        break;
+    default:
+        return "";
     }
-    if (best < 0) return "";
-    const std::string q = index_label(context, id, Axis::T, *query), k = index_label(context, id, Axis::S, best);
-    const auto largest = static_cast<double>(map.at(*query, best));
-    if (id.stage == Stage::Masked)
-        return fmt::format("“{}” may look at {} of {} {}s.", q, open, map.data.cols, token_noun(context.snapshot));
-    if (id.stage == Stage::Scores) return fmt::format("“{}” fits “{}” best: {}.", q, k, format_number(largest, {.decimals = 2}));
-    const std::string most = fmt::format("“{}” takes most from “{}”: {}.", q, k, percent_words(largest));
-    if (weights_origin(context.document).learned) return most;
-    return most + " With random weights, such preferences mean nothing.";
+    const std::string words = id.stage == Stage::Weights   ? words_of_map(context, id, *query)
+                              : id.stage == Stage::Context ? words_of_mixture(context, id, *query)
+                                                           : words_of_next(context, id, *query);
+    return words.empty() || weights_origin(context.document).learned ? words
+                                                                     : words + " With random weights, such preferences mean nothing.";
 }
 
 /// Of a chosen cell whose number is the person's own; "" for others.
@@ -145,8 +216,8 @@ float draw_look_at(PanelContext& context, ImVec2 at, float width) {
         draw_problem_in(context, line);
         return height;
     }
-    context.view.drawn.notice_line = line;
-    const std::string sentence = context.view.files.notices.says(context.now) ? "" : eye_sentence(context);
+    const bool told = leaves_to_notice(context, {at, {line.max.x, at.y + font_size(context.theme.fonts.label)}});
+    const std::string sentence = told ? "" : eye_sentence(context);
     context.view.drawn.eye = !sentence.empty();
     if (sentence.empty()) return height;
     const auto& [colors, fonts, scale] = context.theme;
@@ -156,6 +227,7 @@ float draw_look_at(PanelContext& context, ImVec2 at, float width) {
     const std::string shown = elide(font, sentence, width - indent);
     if (shown != sentence && !context.picture_alone)
         item_at(context.ui(), "##look_at", at, {width, height - context.px(6)}, {.tooltip = sentence, .keyboard = false});
+    context.view.focus.note_read({at, {at.x + indent + text_width(font, shown), at.y + font_size(fonts.label)}});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_icon(list, Icon::Eye, {at.x + context.px(8), at.y + context.px(8)}, context.px(14), colors.accent);
     draw_text(list, font, {at.x + indent, at.y + (font_size(fonts.label) - font_size(font)) / 2}, colors.muted, shown);

@@ -1,4 +1,5 @@
 #include "app/panels/views/precision_view.hpp"
+#include "app/panels/kit/notice_place.hpp"
 
 #include <fmt/format.h>
 
@@ -142,8 +143,9 @@ void draw_precision_heading(PanelContext& context, const WeightsBeside* known, f
     const std::shared_ptr<const OpenedModel> a = model_a(context);
     std::string detail = a == nullptr ? "" : "A: " + visible_text(a->name(), true);
     if (known != nullptr && known->errors.numbers > 0) detail += fmt::format(" · {} numbers", format_count(known->errors.numbers));
-    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-              elide(fonts.label, detail, at.x + width - menu - context.px(14) - x));
+    const float end = at.x + width - menu - context.px(14);
+    if (!leaves_to_notice(context, {{x, at.y}, {end, at.y + context.px(kNoticeLine)}}))
+        draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, elide(fonts.label, detail, end - x));
     if (a != nullptr) draw_beside_menu(context, {at.x + width - menu, at.y});
 }
 

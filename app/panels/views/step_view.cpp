@@ -149,6 +149,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     // Aligns the baselines of different font sizes.
     draw_text(list, font, {at.x, at.y + (font_size(fonts.heading) - font_size(font)) * 0.8F}, colors.text, title);
     float x = at.x + text_width(font, title) + context.px(12);
+    context.view.focus.note_read({at, {x, at.y + font_size(fonts.heading)}});
     // If not everything fits, the place is more important than the code name.
     const std::string code = id.stage == Stage::Other ? "" : stage_name(id);
     const float code_width = text_width(fonts.mono_small, code) + context.px(10);
@@ -426,12 +427,34 @@ Picture picture_of(PanelContext& context) {
     return picture;
 }
 
-void draw_picture(PanelContext& context, const Picture& picture, const Box& area, float text_height) {
-    const Equation& equation = picture.equation;
+/// In the lowest windows a small picture of the input could not be read: a switch in its place draws the input where the result stands.
+void switch_to_input(PanelContext& context, Equation& equation, EquationLayout& layout) {
+    constexpr float kLowest = 640, kSwitch = 44;
+    const Matrix& input = equation.operands.front();
+    if (ImGui::GetIO().DisplaySize.y >= context.px(kLowest) || !input.origin || !input.origin->parameter.empty()) return;
+    const StageId& id = context.view.stage;
+    const std::string from = stage_name(input.origin->stage), to = stage_name(id);
+    const std::array<std::string_view, 2> names = {from, to};
+    std::optional<StageId>& input_of = context.view.input_of;
+    int shown = input_of == id ? 0 : 1;
+    ImGui::SetCursorScreenPos({layout.bar.min.x, layout.bar.min.y - context.px(kSwitch)});
+    if (segmented(context.ui(), "##input", names, shown, segmented_width(context.ui(), names),
+                  {.tooltip = "What this stage makes its numbers of, or these numbers."}))
+        input_of = shown == 0 ? std::optional(id) : std::nullopt;
+    layout.operands.front() = {};
+    if (input_of != id) return;
+    std::swap(equation.operands.front(), equation.result);
+    equation.row_sums = false;
+    context.view.morph.stop();
+}
+
+void draw_picture(PanelContext& context, Picture& picture, const Box& area, float text_height) {
+    Equation& equation = picture.equation;
     const bool labels = equation.result.col_axis == Axis::S || equation.result.col_axis == Axis::V || equation.result.col_axis == Axis::T;
-    const EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
+    EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
     follow_morph(context, equation);
     draw_text_block(context, layout.text, picture.text);
+    if (layout.beside) switch_to_input(context, equation, layout);
     if (equation.layout == Layout::Product) draw_product(context, equation, layout, labels);
     else if (equation.layout == Layout::Difference) draw_difference(context, equation, layout, labels);
     else draw_row(context, equation, layout, labels, picture.comparing);

@@ -1,4 +1,5 @@
 #include "app/panels/write/write_view.hpp"
+#include "app/panels/kit/notice_place.hpp"
 
 #include <fmt/format.h>
 
@@ -88,8 +89,7 @@ void draw_heading(PanelContext& context) {
             answer_from_start(context);
     }
     const float x = at.x + text_width(fonts.heading, "Write") + context.px(12);
-    context.view.drawn.notice_line = Box{{x, at.y + context.px(9)}, {right - gap_between, at.y + context.px(31)}};
-    if (!context.view.files.notices.says(context.now))
+    if (!leaves_to_notice(context, {{x, at.y}, {right - gap_between, at.y + context.px(kNoticeLine)}}))
         draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
                   elide(fonts.label, moment_words(shown_writing(context)), right - gap_between - x));
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kHead)});
