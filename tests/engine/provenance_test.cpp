@@ -202,6 +202,14 @@ TEST(Provenance, DropoutSaysWhatItDid) {
     EXPECT_GT(kept, 0);
 }
 
+TEST(Provenance, TermsOfAMixtureAreOfTheirKeys) {
+    const Trace<double> trace = small_trace();
+    const Provenance provenance = explain(trace, {{Stage::Context, 0}, "", {0, 1, 3, 2}});
+    ASSERT_EQ(provenance.terms.size(), 4U);
+    for (std::int64_t s = 0; s < 4; ++s) EXPECT_EQ(provenance.terms[static_cast<std::size_t>(s)].key, s);
+    for (const Term& term : explain(trace, {{Stage::Scores, 0}, "", {0, 1, 3, 2}}).terms) EXPECT_EQ(term.key, -1);
+}
+
 TEST(Provenance, GoesForwardToTheNextStage) {
     const Trace<double> trace = small_trace();
     const auto labels = [&](const CellRef& cell) {

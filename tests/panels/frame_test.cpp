@@ -665,6 +665,37 @@ TEST_F(FrameTest, ANoticeTakesThePlaceOfTheSentence) {
     EXPECT_TRUE(view.drawn.eye);
 }
 
+/// In the lowest windows, where a small picture of it could not be read.
+TEST_F(FrameTest, TheInputOfAStageTakesTheResultsPlace) {
+    ImGui::GetIO().DisplaySize = {900, 600};
+    open_example("stories");
+    turn_to(view, opening_look(find_preset("stories"), 0));
+    const auto maps = [&] {
+        frames(40, ui_frame);
+        canvas.calls.clear();
+        frame(ui_frame);
+        std::vector<NullCanvas::Call> found;
+        for (const auto& call : canvas.calls)
+            if (call.max.x - call.min.x > 60) found.push_back(call);
+        return found;
+    };
+    const std::vector<NullCanvas::Call> result = maps();
+    ASSERT_EQ(result.size(), 1U) << "the result alone";
+    EXPECT_NE(result.front().request.style.map, ColorMap::Diverging);
+    ASSERT_TRUE(press_control(" masked"));
+    const std::vector<NullCanvas::Call> input = maps();
+    ASSERT_EQ(input.size(), 1U);
+    EXPECT_EQ(input.front().request.style.map, ColorMap::Diverging) << "scores have both signs";
+    EXPECT_EQ(input.front().min.x, result.front().min.x);
+    EXPECT_EQ(input.front().max.y, result.front().max.y);
+    ASSERT_TRUE(press_control(" weights"));
+    EXPECT_NE(maps().front().request.style.map, ColorMap::Diverging);
+    ASSERT_TRUE(press_control(" masked"));
+    view.stage = of_same_attention(view.stage, Stage::Masked);
+    frames(3, ui_frame);
+    EXPECT_NE(view.input_of, view.stage) << "another stage shows its own numbers";
+}
+
 TEST_F(FrameTest, SurvivesARestlessPerson) {
     open_example("multi-head");
     carry_out = true;

@@ -159,5 +159,29 @@ TEST_F(NoticeCause, EveryFieldForAPathHasAButtonThatListsFiles) {
     EXPECT_EQ(all<command::OpenDump>()[0].path, folder_ / "mine.npz");
 }
 
+/// In every view there is a line for it, where it covers nothing that can be used.
+TEST_F(NoticeCause, ANoticeCoversNoControlOfAnyView) {
+    for (const ImVec2 size : {ImVec2(1600, 1000), ImVec2(1280, 720)}) {
+        ImGui::GetIO().DisplaySize = size;
+        for (const ViewInfo& info : views()) {
+            view.view = info.view;
+            session->wait();
+            frames(4, ui_frame);
+            refuse({"Saved step 1000 in /home/someone/repeat-run.", true});
+            frames(2, ui_frame);
+            const ImGuiWindow* const notice = find_window("##notice");
+            ASSERT_NE(notice, nullptr) << info.name;
+            EXPECT_TRUE(ImRect({0, 0}, size).Contains(notice->Rect())) << info.name;
+            ImRect covered = notice->Rect();
+            covered.Expand(-2);  // the letters of tests are higher than ours
+            for (const FocusStop& stop : view.focus.stops()) {
+                const bool below = stop.reachable && stop.window.find("notice") == std::string::npos;
+                EXPECT_FALSE(below && covered.Overlaps({{stop.left, stop.top}, {stop.right, stop.bottom}}))
+                    << info.name << " at " << size.x << ": over " << stop.label << " in " << stop.window;
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace attn::app::test

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "app/panels/kit/look.hpp"
 #include "app/panels/kit/model_blocks.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/stations.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/widgets/text.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -247,6 +250,27 @@ TEST_F(StripTest, TheMapOpensByAButtonToo) {
     EXPECT_NE(find_window("##model_map"), nullptr);
     press_map();
     EXPECT_EQ(find_window("##model_map"), nullptr);
+}
+
+/// In a low window the names alone stand there, and none of them is cut.
+TEST_F(StripTest, NamesHaveTheRoomThatTheyNeed) {
+    ImGui::GetIO().DisplaySize = {1600, 720};
+    open_example("stories");
+    turn_to(view, opening_look(find_preset("stories"), 0));
+    frames(3, ui_frame);
+    std::vector<FocusStop> drawn;
+    std::copy_if(view.focus.stops().begin(), view.focus.stops().end(), std::back_inserter(drawn),
+                 [](const FocusStop& stop) { return stop.label == "##station"; });
+    const std::vector<Station> all = stations();
+    ASSERT_EQ(drawn.size(), all.size());
+    float end = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_GE(drawn[i].left, end);
+        end = drawn[i].right;
+        for (const StageId& id : all[i].stages)
+            EXPECT_GE(drawn[i].right - drawn[i].left, text_width(theme.fonts.mono_tiny, stage_name(id)) + 6) << stage_name(id);
+    }
+    EXPECT_LE(end, 1600 - 16);
 }
 
 }  // namespace

@@ -141,6 +141,38 @@ TEST_F(EyeLine, AHintBelongsToItsPlace) {
     EXPECT_EQ(words_at({Stage::FfnOut, look.stage.layer}, look.head, query, key), "") << "nothing is said of this stage";
 }
 
+TEST_F(EyeLine, LaterStagesSayWhereTheirRowComesFrom) {
+    open_example("stories");
+    const auto& tokens = session->snapshot()->tokens.front();
+    const std::int64_t row = 9;
+    const auto& mixed_by = trace().find(trace().plan->at({Stage::Context, 1}).inputs.front())->value;
+    std::int64_t best = 0;
+    for (std::int64_t s = 0; s <= row; ++s)
+        if (mixed_by(0, 2, row, s) > mixed_by(0, 2, row, best)) best = s;
+    EXPECT_EQ(words_at({Stage::Context, 1}, 2, row, 0), percent_words(static_cast<double>(mixed_by(0, 2, row, best))) +
+                                                            " of this row is what “" + tokens[static_cast<std::size_t>(best)].text +
+                                                            "” has to give.");
+    const auto& before = trace().find({Stage::Residual2, 0})->value;
+    const auto& after = trace().find({Stage::Residual1, 1})->value;
+    double added = 0, length = 0;
+    for (std::int64_t c = 0; c < before.shape()[2].size; ++c) {
+        added += std::pow(static_cast<double>(after(0, row, c)) - static_cast<double>(before(0, row, c)), 2);
+        length += std::pow(static_cast<double>(before(0, row, c)), 2);
+    }
+    const std::string share = std::to_string(std::lround(100 * std::sqrt(added / length)));
+    EXPECT_TRUE(words_at({Stage::Residual1, 1}, 2, row, 0)
+                    .starts_with("Attention changes the row of “" + tokens[row].text + "” by " + share + " %"))
+        << share;
+    const std::int64_t last = trace().tokens.length - 1;
+    view.locked.set(Axis::V, 0);
+    words_at({Stage::Probabilities}, 0, last, 0);
+    session->wait();
+    view.locked.set(Axis::V, 0);
+    const std::string asked = words_at({Stage::Probabilities}, 0, last, 0);
+    session->wait();
+    EXPECT_TRUE(words_at({Stage::Probabilities}, 0, last, 0).starts_with("“Lily” is likeliest after “?”: ")) << asked;
+}
+
 TEST_F(EyeLine, ElsewhereTheRowIsPutIntoWords) {
     open_example("stories");
     const auto& weights = trace().find({Stage::Weights, 1})->value;
