@@ -225,7 +225,7 @@ TEST_F(KeyboardTest, NoTooltipLiesOnAControl) {
             ++seen;
             const ImRect own{{stop.left, stop.top}, {stop.right, stop.bottom}};
             EXPECT_FALSE(tooltip->Rect().Overlaps(own)) << stop.label << " in " << stop.window;
-            // Beside the settings there is room for it between the lines that are read.
+            // Beside the settings there is room for it between the title, its sentence and the maps.
             if (each == View::Step && stop.pane.x < 30 && stop.pane.y > 100 && stop.pane.y < 500) {
                 for (const Box& read : view.focus.read()) {
                     const bool covered = read.height() < 40 && tooltip->Rect().Overlaps({read.min, read.max});

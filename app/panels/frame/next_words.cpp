@@ -24,7 +24,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kCandidate = 104, kNextGap = 8, kMenuButton = 34, kNextLabel = 54, kLineRoom = 18, kListWidth = 300, kListLine = 28;
+constexpr float kCandidate = 104, kNextGap = 8, kMenuButton = 34, kNextLabel = 60, kLineRoom = 18, kListWidth = 300, kListLine = 28;
 constexpr std::size_t kMostListed = 10;
 
 /// In the last step of a lesson the learner is asked to change the model's answer, so it must be visible.
