@@ -172,11 +172,11 @@ void draw_text_block(const PanelContext& context, const Box& box, const StageTex
     const auto fits = [&](ImFont* one) { return text_width(one, text.formula) <= box.width(); };
     const auto found = std::find_if(sizes.begin(), sizes.end(), fits);
     ImFont* font = found != sizes.end() ? *found : sizes.back();
-    draw_text(list, font, box.min, colors.text, elide(font, text.formula, box.width()));
+    const std::string formula = elide(font, text.formula, box.width());
+    draw_text(list, font, box.min, colors.text, formula);
+    context.view.focus.note_read({box.min, {box.min.x + text_width(font, formula), box.min.y + font_size(font)}});
     const ImVec2 at{box.min.x, box.min.y + std::min(context.px(32), font_size(font) + context.px(10))};
     const float room = box.max.y - at.y;
-    context.view.focus.note_read(
-        {box.min, {box.max.x, at.y + std::min(wrapped_height(fonts.label, box.width(), text.sentence), std::max(room, 0.F))}});
     // In a low window the sentence is written smaller, and if need be cut off above the operand.
     for (ImFont* small : {fonts.label, fonts.caption})
         if (wrapped_height(small, box.width(), text.sentence) <= room + context.px(2))
