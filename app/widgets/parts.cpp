@@ -14,7 +14,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kTooltipDelay = 0.4f, kTooltipWidth = 320;
+constexpr float kTooltipDelay = 0.4f, kTooltipWidth = 440;
 
 std::string upper(std::string_view text) {
     std::string result(text);

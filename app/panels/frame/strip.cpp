@@ -208,7 +208,7 @@ std::string station_tooltip(const PanelContext& context, const Station& station)
     std::string text = station_heading(station, token_noun(context.snapshot));
     for (const StageId& id : station.stages) {
         if (id.stage == Stage::Other) continue;
-        text += fmt::format("\n{}: {} ", stage_symbol(id.stage), tensor_name(id));
+        text += fmt::format("{}{}: {} ", station.stages.size() == 1 ? " · " : "\n", stage_symbol(id.stage), tensor_name(id));
         for (const ColoredText& run : shape_runs(context.theme, context.structure().shape_of(id))) text += run.text;
     }
     if (station.stages.size() > 1) text += "\nA click on the chosen one goes to the next of them.";
