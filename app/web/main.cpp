@@ -146,6 +146,7 @@ void tick(void* page) {
 }  // namespace attn::app
 
 /// Whether what is below the mouse takes the wheel, as maps do, or it scrolls.
+extern "C" EMSCRIPTEN_KEEPALIVE int attn_can_scroll() { return attn::app::mouse_presses_nothing_in_scrolled_pane() ? 1 : 0; }
 extern "C" EMSCRIPTEN_KEEPALIVE int attn_owns_wheel() { return attn::app::mouse_wheel_is_owned() ? 1 : 0; }
 
 int main(int argc, char** argv) {

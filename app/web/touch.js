@@ -1,9 +1,11 @@
-// Fingers and on-screen keyboards. GLFW makes a mouse of the first finger; here two fingers become a wheel and a drag, and what an on-screen
-// keyboard writes becomes keys.
+// Fingers and on-screen keyboards. GLFW makes a mouse of the first finger; here one finger scrolls a list where it drags nothing else, two
+// fingers become a wheel and a drag, and what an on-screen keyboard writes becomes keys.
 'use strict';
 
 const touch = {
   used: false,    // whether this visitor has touched the page: others have a keyboard
+  first: null,    // where a single finger was, as long as it may begin to scroll or does
+  scrolls: false,
   fingers: null,  // the middle and the distance of two fingers
   turned: 0,      // how far the distance has changed that is not yet a turn of the wheel, in doublings
 
@@ -28,10 +30,36 @@ const mouse = (type, where, more) => at('canvas').dispatchEvent(new MouseEvent(t
 const wheel = (where, deltaY) => at('canvas').dispatchEvent(new WheelEvent('wheel', {...where, bubbles: true, cancelable: true, deltaY}));
 
 /// What the first finger has pressed is let go where there is nothing, so that it is no click.
-function beginGesture(event) {
-  const canvas = at('canvas'), first = event.touches[0];
+function letGo(first) {
+  const canvas = at('canvas');
   canvas.dispatchEvent(new MouseEvent('mousemove', {clientX: -1, clientY: -1, bubbles: true}));
   canvas.dispatchEvent(new TouchEvent('touchcancel', {changedTouches: [first], bubbles: true, cancelable: true}));
+}
+
+function place(finger) { return {clientX: finger.clientX, clientY: finger.clientY}; }
+
+/// Whether this move of a single finger scrolls.
+function scrollsBy(finger) {
+  if (touch.scrolls || !touch.first) return touch.scrolls;
+  const across = Math.abs(finger.clientX - touch.first.clientX), along = Math.abs(finger.clientY - touch.first.clientY);
+  const meant = 8;  // pixels
+  if (Math.max(across, along) < meant) return false;
+  touch.scrolls = along > across && Boolean(_attn_can_scroll());
+  if (!touch.scrolls) touch.first = null;
+  else letGo(finger);
+  return touch.scrolls;
+}
+
+function scrollTo(finger) {
+  mouse('mousemove', place(finger));
+  wheel(place(finger), 3 * (touch.first.clientY - finger.clientY));
+  touch.first = place(finger);
+}
+
+function beginGesture(event) {
+  letGo(event.touches[0]);
+  touch.first = null;
+  touch.scrolls = false;
   touch.fingers = twoFingers(event.touches);
   touch.turned = 0;
   mouse('mousemove', touch.fingers);
@@ -57,10 +85,20 @@ function endGesture() {
   touch.fingers = null;
 }
 
+function onOneFinger(event) {
+  const finger = event.changedTouches[0], scrolled = touch.scrolls;
+  if (event.type === 'touchstart') touch.first = place(finger);
+  else if (event.type === 'touchmove' && scrollsBy(finger)) scrollTo(finger);
+  else if (event.type !== 'touchmove') touch.first = null, touch.scrolls = false;
+  if (!touch.scrolls && !scrolled) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}
+
 function onTouch(event) {
   if (!event.isTrusted) return;
   touch.used = true;
-  if (event.touches.length < 2 && !touch.fingers) return;
+  if (event.touches.length < 2 && !touch.fingers) return onOneFinger(event);
   event.preventDefault();
   event.stopImmediatePropagation();
   if (event.touches.length === 2 && !touch.fingers) beginGesture(event);

@@ -186,6 +186,15 @@ inline bool mouse_wheel_is_owned() {
 #endif
 }
 
+/// Whether the mouse is over something that can be scrolled, and has pressed no control there.
+inline bool mouse_presses_nothing_in_scrolled_pane() {
+    const ImGuiContext& context = *ImGui::GetCurrentContext();
+    if (context.ActiveId != 0 && (context.ActiveIdWindow == nullptr || context.ActiveId != context.ActiveIdWindow->MoveId)) return false;
+    for (const ImGuiWindow* window = context.HoveredWindow; window != nullptr; window = window->ParentWindow)
+        if (window->ScrollMax.y > 0) return true;
+    return false;
+}
+
 /// An invisible button that lets later items lie on top of it.
 inline bool invisible_button_below(const char* id, ImVec2 size, ImGuiButtonFlags flags = 0) {
 #if IMGUI_VERSION_NUM >= 18970

@@ -313,20 +313,31 @@ async function main() {
     const phone = await fresh('', {width: 844, height: 390, deviceScaleFactor: 2, isMobile: !firefox, hasTouch: true});
     const share = await difference_to_native(phone.browserContext(), phone, `${name}-phone.png`, 'native-phone.png');
     expect(share < 0.001, `${(100 * share).toFixed(3)} % of the pixels differ`);
-    if (!firefox) {
-      const events = await phone.createCDPSession();
-      const fingers = async (type, ...places) => {
-        await events.send('Input.dispatchTouchEvent', {type, touchPoints: places.map(([x, y], id) => ({x, y, id}))});
-        await pause(60);
-      };
-      const [x, y] = map;
-      await fingers('touchStart', [x - 20, y]);
-      await fingers('touchStart', [x - 20, y], [x + 20, y]);
-      for (let apart = 40; apart <= 160; apart += 20) await fingers('touchMove', [x - apart / 2, y], [x + apart / 2, y]);
-      await fingers('touchEnd');
-      await settle(phone);
-      expect(await difference_to_native(phone.browserContext(), phone, `${name}-pinched.png`, 'native-phone.png') > 0.01, 'nothing is larger');
+    const [x, y] = map;
+    const left = await phone.touchscreen.touchStart(x - 20, y);
+    await pause(60);
+    const right = await phone.touchscreen.touchStart(x + 20, y);
+    for (let apart = 40; apart <= 160; apart += 20) {
+      await left.move(x - apart / 2, y);
+      await right.move(x + apart / 2, y);
+      await pause(60);
     }
+    await left.end();
+    await right.end();
+    await settle(phone);
+    expect(await difference_to_native(phone.browserContext(), phone, `${name}-pinched.png`, 'native-phone.png') > 0.01, 'nothing is larger');
+    await run(phone, 'All settings');
+    const unscrolled = await phone.screenshot();
+    const finger = await phone.touchscreen.touchStart(140, 300);
+    for (let up = 290; up >= 150; up -= 20) {
+      await finger.move(140, up);
+      await pause(60);
+    }
+    await finger.end();
+    await settle(phone);
+    const scrolled = await phone.screenshot({path: `${out}/${name}-scrolled.png`});
+    expect(!Buffer.from(scrolled).equals(Buffer.from(unscrolled)), 'one finger does not scroll');
+    await press(phone, 'Escape');
     await phone.touchscreen.tap(...pencil);
     await settle(phone);
     expect(await phone.evaluate(() => document.activeElement.id) === 'typed', 'no keyboard would be there');
