@@ -87,7 +87,7 @@ private:
 /// Calls f(i) for every i in [0, count), each about `cost` operations; the calls must be independent. Rethrows the first exception once all
 /// threads are done; it is unspecified which of the other calls were made.
 template <class F>
-void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
+void parallel_for(std::int64_t count, [[maybe_unused]] std::int64_t cost, const F& f) {
 #ifdef _OPENMP
     // An `if` here rather than in the pragma: even an inactive region costs more than the smallest stages.
     const bool worth_it = count > 1 && count * cost > kParallelCost;

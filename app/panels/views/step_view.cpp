@@ -121,7 +121,8 @@ void draw_trail(PanelContext& context, ImVec2 at, float room) {
     }
 }
 
-void draw_header(PanelContext& context, const StageText& text) {
+/// `code`: the name of the stage whose numbers are drawn.
+void draw_header(PanelContext& context, const StageText& text, const std::string& code) {
     const auto& [colors, fonts, scale] = context.theme;
     const StageId& id = context.view.stage;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -151,7 +152,6 @@ void draw_header(PanelContext& context, const StageText& text) {
     float x = at.x + text_width(font, title) + context.px(12);
     context.view.focus.note_read({at, {x, at.y + font_size(fonts.heading)}});
     // If not everything fits, the place is more important than the code name.
-    const std::string code = id.stage == Stage::Other ? "" : stage_name(id);
     const float code_width = text_width(fonts.mono_small, code) + context.px(10);
     if (x + code_width + text_width(fonts.label, where) <= end) {
         draw_text(list, fonts.mono_small, {x, at.y + context.px(10)}, colors.muted, code);
@@ -429,22 +429,34 @@ Picture picture_of(PanelContext& context) {
     return picture;
 }
 
-/// In the lowest windows a small picture of the input could not be read: a switch in its place draws the input where the result stands.
-void switch_to_input(PanelContext& context, Equation& equation, EquationLayout& layout) {
-    constexpr float kLowest = 640, kSwitch = 44;
-    const Matrix& input = equation.operands.front();
-    if (ImGui::GetIO().DisplaySize.y >= context.px(kLowest) || !input.origin || !input.origin->parameter.empty()) return;
+/// In the lowest windows a small picture of the input could not be read: the input can be drawn where the result stands.
+bool can_draw_input(const PanelContext& context, const Equation& equation) {
+    constexpr float kLowest = 640;
+    if (ImGui::GetIO().DisplaySize.y >= context.px(kLowest) || equation.layout != Layout::Rowwise || equation.operands.size() != 1) return false;
+    const std::optional<CellRef>& origin = equation.operands.front().origin;
+    return origin && origin->parameter.empty();
+}
+
+/// The stage whose numbers are drawn: the chosen one or its input.
+StageId drawn_stage(const PanelContext& context, const Equation& equation) {
     const StageId& id = context.view.stage;
-    const std::string from = stage_name(input.origin->stage), to = stage_name(id);
+    return can_draw_input(context, equation) && context.view.input_of == id ? equation.operands.front().origin->stage : id;
+}
+
+/// The switch between the two, in the place of the small picture.
+void switch_to_input(PanelContext& context, Equation& equation, EquationLayout& layout) {
+    constexpr float kSwitch = 44;
+    const StageId& id = context.view.stage;
+    const std::string from = stage_name(equation.operands.front().origin->stage), to = stage_name(id);
     const std::array<std::string_view, 2> names = {from, to};
-    std::optional<StageId>& input_of = context.view.input_of;
-    int shown = input_of == id ? 0 : 1;
+    const bool of_input = drawn_stage(context, equation) != id;
+    int shown = of_input ? 0 : 1;
     ImGui::SetCursorScreenPos({layout.bar.min.x, layout.bar.min.y - context.px(kSwitch)});
     if (segmented(context.ui(), "##input", names, shown, segmented_width(context.ui(), names),
                   {.tooltip = "What this stage makes its numbers of, or these numbers."}))
-        input_of = shown == 0 ? std::optional(id) : std::nullopt;
+        context.view.input_of = shown == 0 ? std::optional(id) : std::nullopt;
     layout.operands.front() = {};
-    if (input_of != id) return;
+    if (!of_input) return;
     std::swap(equation.operands.front(), equation.result);
     equation.row_sums = false;
     context.view.morph.stop();
@@ -456,7 +468,7 @@ void draw_picture(PanelContext& context, Picture& picture, const Box& area, floa
     EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
     follow_morph(context, equation);
     draw_text_block(context, layout.text, picture.text);
-    if (layout.beside) switch_to_input(context, equation, layout);
+    if (layout.beside && can_draw_input(context, equation)) switch_to_input(context, equation, layout);
     if (equation.layout == Layout::Product) draw_product(context, equation, layout, labels);
     else if (equation.layout == Layout::Difference) draw_difference(context, equation, layout, labels);
     else draw_row(context, equation, layout, labels, picture.comparing);
@@ -485,7 +497,9 @@ void draw_step_view(PanelContext& context) {
     if (room.y < context.px(kRoomForSentence) && picture.equation.layout != Layout::Product && context.view.stage.stage != Stage::Tokens &&
         !is_attention_map(context.view.stage.stage))
         picture.text.sentence.clear();
-    draw_header(context, picture.text);
+    const StageId drawn = drawn_stage(context, picture.equation);
+    if (drawn != context.view.stage) picture.text.title = stage_title(drawn, token_noun(context.snapshot));
+    draw_header(context, picture.text, drawn.stage == Stage::Other ? "" : stage_name(drawn));
     if (const Reason missing = context.missing(context.view.stage); !missing.empty()) {
         ImGui::SetCursorScreenPos({origin.x, origin.y + context.px(kStepHeader)});
         return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing.words));
