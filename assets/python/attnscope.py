@@ -454,6 +454,14 @@ def is_parameter(value):
     return value.parameter is not None or strip(value).parameter is not None
 
 
+OUTSIDE = ("view", "permute", "same", "broadcast", "cut")
+
+
+def comes_from_outside(value):
+    """Is this a tensor that no operation made, a parameter or a buffer, or a part of one?"""
+    return strip(value, OUTSIDE).maker is None
+
+
 def is_constant(value, depth=12):
     """Is this a parameter, or made of nothing but parameters, numbers and tensors from outside with two axes (weights without a name)?"""
     value = strip(value, ("view", "permute", "same", "broadcast"))
@@ -1919,7 +1927,8 @@ class Around:
         if node.kind == "embedding":
             self.entry(self.embedding_name(node, result), "embedding", node, result, parameters=self.parameters(node))
         elif node.kind == "norm" or self.is_rms(node):
-            self.entry("norm", "norm", node, result, inputs=[self.norm_input(node)], parameters=self.norm_parameters(node))
+            self.entry("norm", "norm", node, result, inputs=[self.norm_input(node)], parameters=self.norm_parameters(node),
+                       eps=self.norm_eps(node))
         elif node.kind in ("product", "conv") and linear_of(result) is not None and linear_of(result)[2] is node:
             self.linear(node, result)
         elif node.op == "mul" and self.gate_of(node) is not None:
@@ -1929,6 +1938,8 @@ class Around:
             self.entry("ffn_activation", "activation", node, result, inputs=[node.args[0]], called=node.op)
         elif node.op == "add" and all(type(each) is Value for each in node.args[:2]):
             self.addition(node, result)
+        elif node.op == "mul" and self.embedded(result) is not None:
+            self.entry("scaled_embedding", "scale", node, result, inputs=[self.embedded(result)], by=factor_of(node, node.args[0]))
         elif node.op in ("nll_loss_forward", "mse_loss", "binary_cross_entropy_with_logits", "nll_loss2d_forward"):
             self.entry("loss", "given", node, result, inputs=node.inputs()[:1], called=node.op)
 
@@ -2042,12 +2053,14 @@ class Around:
     def addition(self, node, result):
         """A residual: one operand is an ancestor of the other."""
         a, b = node.args[:2]
-        if a.shape != b.shape or is_parameter(a) or is_parameter(b):
-            if _made_by(strip(a), "embedding") or _made_by(strip(b), "embedding"):
-                self.entry("embedding", "add", node, result, inputs=[a, b])
-            return
-        if _made_by(strip(a), "embedding") and _made_by(strip(b), "embedding"):
+        rows = next((each for each in (a, b) if self.embedded(each) is not None), None)
+        other = b if rows is a else a
+        if rows is not None and (a.shape != b.shape or comes_from_outside(other) or self.embedded(other) is not None):
+            if comes_from_outside(other):
+                self.entry("position_embedding", "given", node, other, parameters=[strip(other, OUTSIDE).parameter])
             self.entry("embedding", "add", node, result, inputs=[a, b])
+            return
+        if a.shape != b.shape or is_parameter(a) or is_parameter(b):
             return
         early, late = (a, b) if a.number < b.number else (b, a)
         if descends(late, early):
@@ -2057,6 +2070,13 @@ class Around:
                 added = self.named.get(self.nearest(norm["inputs"][0])) if norm is not None and norm["op"] == "norm" else added
             number = 1 if added is not None and added[0] is not None else 2
             self.entry(f"residual_{number}", "add", node, result, inputs=[a, b])
+
+    def embedded(self, value):
+        """The embedding that a value is, or is a multiple of."""
+        value = strip(value)
+        if _made_by(value, "mul") and type(value.maker.args[0]) is Value and factor_of(value.maker, value.maker.args[0]) is not None:
+            value = strip(value.maker.args[0])
+        return value if _made_by(value, "embedding") else None
 
     def is_rms(self, node):
         """x * rsqrt(mean(x^2) + eps), or that times a parameter."""
@@ -2080,6 +2100,15 @@ class Around:
     def norm_parameters(self, node):
         return [strip(each).parameter for each in node.inputs() if is_parameter(each)]
 
+    def norm_eps(self, node):
+        """What is added to the variance, if it is a number."""
+        if node.kind == "norm":
+            return node.argument(4 if node.op == "native_layer_norm" else 3, "eps")
+        core = next(strip(each) for each in node.args[:2] if not is_parameter(each))
+        root = next(strip(each) for each in core.maker.inputs() if _made_by(strip(each), "rsqrt"))
+        inside = root.maker.args[0]
+        return number_of(inside.maker.args[1]) if _made_by(inside, "add") else None
+
     def last_linear_is_logits(self):
         """The last linear map gives logits if its width is that of an embedding, or if its result enters a loss."""
         by_call = {self.layer(entry["node"])[1]: entry for entry in self.entries if entry["op"] == "linear" and "/" not in entry["name"]}
@@ -2093,6 +2122,9 @@ class Around:
         if value.shape and value.shape[-1] in widths or losses:
             last["name"] = "logits" + call
             self.named[value] = (None, last["name"])
+            changed = next((user for user in value.users or () if user.kind == "elementwise" and user.call is not None), None)
+            if changed is not None:
+                self.entry("changed_logits", "given", changed, changed.results[0], inputs=[value], called=changed.op)
 
     def nearest(self, value):
         """The stage that a value is, seen through views, copies and dropout; None if it is none."""
@@ -3174,6 +3206,21 @@ def plain(content):
     return content
 
 
+def puts_time_first(attention):
+    """Do positions come before texts in what the linear map of an attention's queries reads: [T,B,C]?"""
+    stage = attention.stage("q")
+    if stage is None or not stage.parts or stage.parts[0][1] is None:
+        return False
+    axes = [attention.letters_of(axis) for axis in stage.parts[0][1]]
+    return len(axes) > 2 and axes[0] == ["T"] and axes[1] in ([], ["B"])
+
+
+def reads_without_permuting(attention):
+    """Does an attention read the axes of what stands around it as they are?"""
+    source = attention.q_linear[0] if attention.q_linear is not None else None
+    return source is not None and strip(source) is strip(source, ("view", "same"))
+
+
 class Description:
     """Turns a step's graph into what the files say: `graph` for recording.json, and the tensors of the step."""
 
@@ -3192,6 +3239,7 @@ class Description:
         self.around = Around(step.graph, attentions, step.names)
         self.entries = self.around.find() if attentions else []
         self.given = []
+        self.time_first = any(puts_time_first(each) and reads_without_permuting(each) for each in attentions)
         unused = unused_parameters(step.graph, step.names)
         self.nodes, self.told = nodes_by_call(step.graph), set()
         described = [self.attention(each, unused) for each in attentions]
@@ -3372,19 +3420,29 @@ class Description:
 
     def source(self, value, attention):
         """The stage that a linear map reads; a tensor from outside becomes one."""
-        name = self.around.name_of(value, attention)
-        if name is not None:
-            return name
-        value = strip(value, ("view", "same"))
+        return self.around.name_of(value, attention) or self.given_as(value, puts_time_first(attention))
+
+    def given_as(self, value, time_first):
+        """The name of what nothing that was recorded made; it is recorded under that name. `time_first`: as it is read, [T,B,C]."""
+        given = strip(value)
+        while value is not given:
+            time_first ^= value.maker.kind == "permute"
+            value = value.maker.args[0]
         name, count = "embedding", sum(each["name"].split(".")[0] == "embedding" for each in self.given + self.entries)
         name += f".{count}" if count else ""
         self.around.named[value] = (None, name)
         self.given.append({"name": name, "op": "given", "called": value.maker.op if value.maker else "given", "inputs": [],
-                           **self.raw(name, value)})
+                           **self.raw(name, value, time_first)})
         return name
 
-    def raw(self, name, value):
-        """A tensor of `around`, as the code has it."""
+    def outside(self, value):
+        """The name of what a stage reads, if it is what the code was given."""
+        given = strip(value)
+        is_given = given.maker is None and given.parameter is None and given.dtype.startswith(("float", "bfloat"))
+        return self.given_as(value, self.time_first) if is_given else None
+
+    def raw(self, name, value, time_first):
+        """A tensor of `around`, as the code has it; positions that come before the texts follow them."""
         letters = {2: "TC", 3: "BTC"}.get(len(value.shape))
         entry = {"axes": letters} if letters and value.dtype.startswith(("float", "bfloat")) else {}
         base = re.split(r"[.#]", name.rpartition("/")[2])[0]
@@ -3392,18 +3450,25 @@ class Description:
             return {**entry, "have": "no", "reason": "let go to save memory; give memory=BYTES"}
         if self.stages is not None and base not in self.stages:
             return {**entry, "have": "no", "reason": "not asked for"}
-        self.append(name, _DTYPES[value.dtype], value.shape, value.read, [value])
+        shape, read = value.shape, value.read
+        if time_first and letters == "BTC":
+            shape = (shape[1], shape[0], shape[2])
+
+            def read():
+                return value.read().swapaxes(0, 1)
+
+        self.append(name, _DTYPES[value.dtype], shape, read, [value])
         return {**entry, "have": "recorded"}
 
     def entry(self, entry):
         """One stage of `around`."""
         line = Place(entry["node"].where)
         self.used_parameters.update(entry["parameters"])
-        inputs = [self.around.name_of(each) for each in entry["inputs"]]
+        inputs = [self.around.name_of(each) or self.outside(each) for each in entry["inputs"]]
         described = {"name": entry["name"], "op": entry["op"], "inputs": [each for each in inputs if each and each != entry["name"]],
                      "parameters": entry["parameters"], "line": line.line}
-        described.update({name: entry[name] for name in ("called", "gated") if name in entry})
-        return {**described, **self.raw(entry["name"], entry["value"])}
+        described.update({name: entry[name] for name in ("called", "gated", "eps", "by") if entry.get(name) is not None})
+        return {**described, **self.raw(entry["name"], entry["value"], self.time_first)}
 
     def add_parameters(self):
         """The parameters that the stages name."""

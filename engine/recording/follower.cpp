@@ -268,7 +268,7 @@ std::optional<FittingMap> Follower::fitting_map(const RecordedStage& stage, cons
     if (!weight || (stage.parameters.size() > 1 && !bias)) throw NotComputed{kUnknownParameters};
     const Numbers x = input(stage, 0);
     const std::int64_t positions = std::max(recorded.size('T'), recorded.size('S'));
-    if (weight->shape.size() != 2 || x.axes != "BTC") throw NotComputed{"it is no product with a matrix"};
+    if (weight->shape.size() != 2 || (x.axes != "BTC" && x.axes != "TC")) throw NotComputed{"it is no product with a matrix"};
     if (x.size('T') != positions || x.size('B') != recorded.size('B')) throw NotComputed{"its input has other axes"};
     const std::int64_t width = recorded.shape.back(), own = std::max(recorded.size('H'), recorded.size('G')) * width;
     const std::int64_t of_queries = attention_.size('H') * attention_.size('D');

@@ -83,6 +83,7 @@ void read_operation(JsonObject& entry, RecordedStage& stage) {
     entry.read("on", on);
     stage.on_operands = on == "operands";
     entry.read("extra", stage.extra, 0, kMostCount);
+    stage.eps = number_in(entry, "eps", std::numeric_limits<double>::quiet_NaN());
 }
 
 /// The letters of the last axis, as the code has them.

@@ -36,6 +36,7 @@ struct RecordedStage {
     double fill = 0;                      ///< what hidden cells become
     double by = 1;                        ///< factor, or the cap
     double rate = 0;                      ///< of dropout; NaN if unknown
+    double eps = 0;                       ///< of a norm: what is added to the variance; NaN if unknown
     char over = 'S';                      ///< the softmax's axis; '?' if it is none of the letters
     bool on_operands = false;             ///< q or k was multiplied instead of the scores
     std::int64_t extra = 0;               ///< columns after the keys (a sink)
