@@ -12,10 +12,12 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/cli/terminal_text.hpp"
+#include "engine/families/write_model.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
 #include "engine/recording/code_findings.hpp"
 #include "engine/recording/follow.hpp"
+#include "engine/recording/model_of_recording.hpp"
 #include "engine/recording/recorded_step.hpp"
 #include "engine/recording/recording.hpp"
 
@@ -30,6 +32,7 @@ using recording::StageCheck;
 struct RecordingOptions {
     std::filesystem::path path;
     std::optional<std::int64_t> step;
+    std::filesystem::path model;  ///< folder to write the recorded code to, as a model
     bool json = false;
 };
 
@@ -203,6 +206,16 @@ int examine(const RecordingOptions& options) {
     return wrong ? kExitMismatch : kExitOk;
 }
 
+int write_as_model(const RecordingOptions& options) {
+    if (options.json) throw Error("--model writes a model and lists nothing: give it without --json");
+    if (holds_model(options.model))
+        throw FileError(FileFault::Io, escaped(options.model.native(), 0), "", "already holds a model: choose another folder");
+    const recording::RecordedModel model = recording::model_of_recording(recording::read_recording(options.path), options.step);
+    write_model(options.model, *model.parameters);
+    fmt::print("{}: {}\n", escaped(options.model.native(), 0), model.proof());
+    return kExitOk;
+}
+
 }  // namespace
 
 void add_recording_command(CliCommand program, int& exit_code) {
@@ -213,9 +226,16 @@ void add_recording_command(CliCommand program, int& exit_code) {
         .shown_as("PATH")
         .required();
     command.option("--step", options->step, "Step to look at; the newest by default").shown_as("N");
+    command
+        .option("--model", options->model,
+                "Instead of listing it, write it to this folder as a model, which the window and all commands with --model open")
+        .shown_as("DIR");
     command.flag("--json", options->json, "Print one line of JSON instead of text");
-    command.footer("Exits with 1 if something is wrong, and with 2 if the recording cannot be read.");
-    command.on_run([options, &exit_code] { exit_code = examine(*options); });
+    command.footer(
+        "Exits with 1 if something is wrong, and with 2 if the recording cannot be read.\n"
+        "With --model, the recorded parameters become a model that computes what the recorded code computed: every stage is compared,\n"
+        "number by number, and code that a model of attnscope cannot express is refused with the reason.");
+    command.on_run([options, &exit_code] { exit_code = options->model.empty() ? examine(*options) : write_as_model(*options); });
 }
 
 }  // namespace attn::app

@@ -6,10 +6,10 @@
 namespace attn {
 namespace {
 
-constexpr std::array<const Family*, 23> kFamilies = {
+constexpr std::array<const Family*, 24> kFamilies = {
     &kGpt2Family,  &kGptNeoFamily, &kGptNeoxFamily, &kLlamaFamily,   &kMistralFamily,    &kQwen2Family,  &kQwen3Family, &kSmolLm3Family,
     &kOlmo2Family, &kGemmaFamily,  &kGemma2Family,  &kGemma3Family,  &kPhiFamily,        &kOldPhiFamily, &kPhi3Family,  &kOptFamily,
-    &kBloomFamily, &kFalconFamily, &kBertFamily,    &kRobertaFamily, &kDistilBertFamily, &kT5Family,     &kBartFamily};
+    &kBloomFamily, &kFalconFamily, &kBertFamily,    &kRobertaFamily, &kDistilBertFamily, &kT5Family,     &kBartFamily,  &kOwnFamily};
 
 }  // namespace
 

@@ -72,5 +72,7 @@ extern const Family kBertFamily, kRobertaFamily, kDistilBertFamily, kT5Family, k
 extern const Family kGpt2Family, kGptNeoFamily, kGptNeoxFamily, kLlamaFamily, kMistralFamily, kQwen2Family, kQwen3Family, kSmolLm3Family,
     kOlmo2Family, kGemmaFamily, kGemma2Family, kGemma3Family, kPhiFamily, kOldPhiFamily, kPhi3Family, kOptFamily, kBloomFamily,
     kFalconFamily;
+/// Models of ours that none of the above computes.
+extern const Family kOwnFamily;
 
 }  // namespace attn

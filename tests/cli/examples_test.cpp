@@ -468,6 +468,15 @@ Group verdicts() {
               EXPECT_EQ(line.at("attentions").at(0).at("stages").at("weights"), json::parse("[1, 1, 2, 2]"));
           },
           "attnscope recording run.attn --step 50 --json; test $? = 1"},
+         {"attnscope recording gpt.attn --model my-gpt",
+          [](const Outcome& outcome, const Place& place) {
+              EXPECT_THAT(outcome.out, HasSubstr("All 39 stages of layers 0 to 1 equal the recording"));
+              EXPECT_TRUE(std::filesystem::exists(place.path("my-gpt/config.json")));
+          },
+          "attnscope recording gpt.attn --model my-gpt",
+          [](const Outcome&, const Place& place) {
+              std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/recorded/run.attn", place.path("gpt.attn"));
+          }},
          {"attnscope export --recording run.attn --stage layers.0.attn/weights --out weights.npy",
           [](const Outcome&, const Place& place) {
               const NamedArray array = read_npy(place.path("weights.npy"));

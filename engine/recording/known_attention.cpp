@@ -1,0 +1,111 @@
+#include "engine/recording/known_attention.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/io/file_error.hpp"
+#include "engine/recording/follower.hpp"
+#include "engine/recording/seen_cells.hpp"
+#include "engine/recording/stage_pair.hpp"
+
+namespace attn::recording {
+namespace {
+
+/// What an attention of ours consists of, and by which operation.
+struct KnownStage {
+    std::string_view name, op;
+    Stage role;
+};
+constexpr std::array kKnownStages = {
+    KnownStage{"q", "linear", Stage::Q},
+    KnownStage{"k", "linear", Stage::K},
+    KnownStage{"v", "linear", Stage::V},
+    KnownStage{"scores", "product", Stage::Scores},
+    KnownStage{"scaled", "scale", Stage::Scaled},
+    KnownStage{"capped", "cap", Stage::Capped},
+    KnownStage{"masked", "mask", Stage::Masked},
+    KnownStage{"weights", "softmax", Stage::Weights},
+    KnownStage{"dropped", "dropout", Stage::Dropped},
+    KnownStage{"context", "product", Stage::Context},
+    KnownStage{"concat", "concat", Stage::Concat},
+    KnownStage{"attention_out", "linear", Stage::AttentionOut},
+};
+
+const KnownStage* known(const RecordedStage& stage) {
+    const auto found = std::find_if(kKnownStages.begin(), kKnownStages.end(),
+                                    [&](const KnownStage& each) { return each.name == stage.name && each.op == stage.op; });
+    return found == kKnownStages.end() ? nullptr : &*found;
+}
+
+std::optional<Numbers> recorded_or_computed(Follower follower, const RecordedStage& stage) {
+    try {
+        std::optional<Numbers> numbers = follower.recorded(stage);
+        return numbers ? std::move(numbers) : follower.computed(stage);
+    } catch (const NotComputed&) {
+        return {};
+    }
+}
+
+}  // namespace
+
+void expect_known(const RecordedAttention& attention) {
+    if (attention.calls > 1) refuse(attention, fmt::format("ran {} times in this step: record a single pass", attention.calls));
+    if (attention.cross) refuse(attention, "has keys of another text than its queries");
+    if (attention.size('T') != attention.size('S')) refuse(attention, "has keys of earlier passes");
+    if (attention.size('E') != 0 && attention.size('E') != attention.size('D'))
+        refuse(attention, "has values that are wider than its keys");
+    for (const RecordedStage& stage : attention.stages) {
+        const StagePair at{{}, &attention, &stage};
+        if (known(stage) == nullptr)
+            refuse(at, fmt::format("is {}, which an attention of ours does not have there",
+                                   escaped(stage.op == "given" && !stage.called.empty() ? stage.called : stage.op)));
+        if (stage.op == "dropout" && stage.rate != 0) refuse(at, "drops weights at random: record after model.eval()");
+        if (stage.op == "softmax" && (stage.over != 'S' || stage.extra != 0)) refuse(at, "is no softmax over the keys alone");
+    }
+    for (const char* name : {"q", "k", "v", "weights", "context", "concat"})
+        if (attention.find(name) == nullptr) refuse(attention, fmt::format("has no stage {}", name));
+    if (attention.find("q")->have == Have::Follows)
+        refuse(attention, "was computed by a single operation that shows nothing but its result: record with gradients enabled");
+    if (!attention.scale || !std::isfinite(*attention.scale)) refuse(attention, "scales its scores by more than one number");
+}
+
+Stage role_of(const RecordedStage& stage) { return known(stage)->role; }
+
+std::string source_of(const RecordedAttention& attention) {
+    std::string source;
+    for (const char* name : {"q", "k", "v"}) {
+        const RecordedStage& stage = *attention.find(name);
+        if (stage.inputs.size() != 1) refuse(StagePair{{}, &attention, &stage}, "is made of something that was not recorded");
+        if (!source.empty() && stage.inputs[0] != source)
+            refuse(StagePair{{}, &attention, &stage}, "is made of something else than the queries");
+        source = stage.inputs[0];
+    }
+    return source;
+}
+
+bool is_causal(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter) {
+    const RecordedStage* masked = attention.find("masked");
+    if (masked == nullptr) return false;
+    const StagePair at{{}, &attention, masked};
+    const std::optional<Numbers> numbers = recorded_or_computed({graph, attention, step, parameter}, *masked);
+    if (!numbers || numbers->axes != "BHTS") refuse(at, "was not recorded: what the mask hides is not known");
+    const std::int64_t queries = numbers->shape[2], keys = numbers->shape[3];
+    if (keys < 2) refuse(at, "hides or shows a single key: record at least two positions");
+    bool any = false, all = true, other = false;
+    for (std::int64_t i = 0; i < numbers->count(); ++i) {
+        const bool ahead = i % keys > i / keys % queries, hidden = numbers->values[static_cast<std::size_t>(i)] < kHidden;
+        any = any || (ahead && hidden);
+        all = all && (!ahead || hidden);
+        other = other || (!ahead && hidden);
+    }
+    if (other || any != all) refuse(at, "hides other keys than those after the query: only a causal mask belongs to a model of ours");
+    return any;
+}
+
+}  // namespace attn::recording

@@ -1,0 +1,179 @@
+#include "engine/recording/model_of_recording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/io/file_error.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/recording/model_parts.hpp"
+#include "engine/recording/recompute.hpp"
+#include "engine/recording/seen_cells.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/trace/trace.hpp"
+
+namespace attn::recording {
+namespace {
+
+/// A parameter that the code lacks: a bias of zeros, or the gain of a norm without one.
+FoundMatrix usual_parameter(const std::string& name, const ParameterPlace& place) {
+    const double number = name.ends_with(".bias") ? 0 : 1;
+    return {place.rows(), place.columns, std::vector<double>(static_cast<std::size_t>(place.shape().count()), number)};
+}
+
+template <class Scalar>
+std::shared_ptr<const Parameters<Scalar>> parameters_of(const ModelParts& parts) {
+    auto parameters = std::make_shared<Parameters<Scalar>>(parts.config);
+    const Plan plan(parts.config);
+    for (const PlanNode& node : plan.nodes())
+        for (const std::string& name : {node.weight.name, node.bias.name}) {
+            if (name.empty()) continue;
+            const ParameterPlace place = parameters->layout().place(name);
+            const auto found = parts.parameters.find(name);
+            const FoundMatrix matrix = found == parts.parameters.end() ? usual_parameter(name, place) : found->second;
+            if (matrix.rows != place.rows() || matrix.columns != place.columns)
+                throw Error(fmt::format("{} is {} by {} numbers, where a model of ours has {} by {}", name, matrix.rows, matrix.columns,
+                                        place.rows(), place.columns));
+            for (std::int64_t row = 0; row < matrix.rows; ++row)
+                for (std::int64_t column = 0; column < matrix.columns; ++column)
+                    parameters->data()[place.offset() + row * place.stride() + column] =
+                        static_cast<Scalar>(matrix.values[static_cast<std::size_t>(row * matrix.columns + column)]);
+        }
+    return parameters;
+}
+
+/// The farthest number of a stage.
+struct Distance {
+    double far = 0;       ///< from the recorded number, as a part of the stage's largest
+    double excess = 0;    ///< in units of what rounding may do
+    std::int64_t at = 0;  ///< where the excess is greatest
+};
+
+/// Runs the model twice and compares it with what was recorded.
+class Proof {
+public:
+    Proof(const RecordedGraph& graph, const RecordedStep& step, const FindParameter& parameter, const ModelParts& parts,
+          const std::shared_ptr<const Parameters<float>>& parameters, const std::stop_token& stop)
+        : graph_(graph), step_(step), parameter_(parameter), exact_(pass(parameters_of<double>(parts), parts, stop)),
+          rounded_(pass(parameters, parts, stop)) {
+        for (const StagePair& pair : parts.stages)
+            if (const NamedArray* header = step.find(pair.name())) eps_ = std::max(eps_, eps_of(header->dtype));
+    }
+
+    /// Adds a stage; throws Error if it differs.
+    void compare(const StagePair& pair, RecordedModel& result) const {
+        const attn::RecordedStage<double>* ours = exact_.find(pair.ours);
+        if (ours == nullptr || step_.find(pair.name()) == nullptr) return;
+        const StageNumbers theirs =
+            unedited_stage(graph_, pair.attention == nullptr ? nobody_ : *pair.attention, *pair.stage, step_, parameter_);
+        if (!theirs.numbers) throw Error(fmt::format("{} cannot be compared: {}", escaped(pair.name(), 0), theirs.why));
+        expect_same_shape(pair, *theirs.numbers, ours->value.shape());
+        const Distance distance = distance_of(theirs.numbers->values, ours->value.values(), rounded_.find(pair.ours)->value.values());
+        if (distance.excess > 1) refuse(pair, *theirs.numbers, distance, ours->value.values());
+        result.farthest = std::max(result.farthest, distance.far);
+        ++result.compared;
+    }
+
+private:
+    template <class Scalar>
+    static Trace<Scalar> pass(std::shared_ptr<const Parameters<Scalar>> parameters, const ModelParts& parts, const std::stop_token& stop) {
+        ForwardSettings settings;
+        settings.masks.causal = parts.config.architecture == Architecture::DecoderOnly;
+        return trace_forward<Scalar>(std::move(parameters), parts.tokens, {}, settings, stop);
+    }
+
+    /// A recorded axis that is missing, or of size 1, before the others holds for all.
+    static void expect_same_shape(const StagePair& pair, const Numbers& theirs, const Shape& ours) {
+        bool same = theirs.shape.size() <= static_cast<std::size_t>(ours.rank()), broadcast = false;
+        for (std::size_t i = 0; same && i < theirs.shape.size(); ++i) {
+            const std::int64_t size = theirs.shape[theirs.shape.size() - 1 - i], own = ours[ours.rank() - 1 - static_cast<int>(i)].size;
+            same = size == own ? !broadcast : size == 1;
+            broadcast = broadcast || size != own;
+        }
+        if (!same) throw Error(fmt::format("{} has another shape than in a model of ours", escaped(pair.name(), 0)));
+    }
+
+    Distance distance_of(std::span<const double> theirs, std::span<const double> ours, std::span<const float> in_float) const {
+        double largest = 0, rounding = 0;
+        for (std::size_t i = 0; i < ours.size(); ++i) {
+            if (!std::isfinite(ours[i])) continue;
+            largest = std::max(largest, std::abs(ours[i]));
+            rounding = std::max(rounding, std::abs(ours[i] - static_cast<double>(in_float[i])));
+        }
+        // Another order of the same operations rounds as much, but elsewhere: several times what was measured is allowed.
+        constexpr double kOtherOrder = 8;
+        const double allowed = kOtherOrder * (rounding * eps_ / std::numeric_limits<float>::epsilon() + eps_ * largest);
+        Distance distance;
+        for (std::size_t i = 0; i < ours.size(); ++i) {
+            const double number = theirs[i % theirs.size()];
+            const bool both_hidden = !std::isfinite(ours[i]) && number < kHidden;
+            if (both_hidden || is_same(number, ours[i])) continue;
+            const double gap = std::abs(number - ours[i]);
+            const double excess = std::isfinite(gap) && allowed > 0 ? gap / allowed : std::numeric_limits<double>::infinity();
+            if (std::isfinite(gap) && largest > 0) distance.far = std::max(distance.far, gap / largest);
+            if (excess <= distance.excess) continue;
+            distance.excess = excess;
+            distance.at = static_cast<std::int64_t>(i);
+        }
+        return distance;
+    }
+
+    [[noreturn]] void refuse(const StagePair& pair, const Numbers& theirs, const Distance& distance, std::span<const double> ours) const {
+        const Shape& shape = exact_.find(pair.ours)->value.shape();
+        std::vector<std::int64_t> cell(static_cast<std::size_t>(shape.rank()));
+        std::int64_t rest = distance.at;
+        for (std::size_t axis = cell.size(); axis-- > 0;) {
+            const std::int64_t size = shape[static_cast<int>(axis)].size;
+            cell[axis] = rest % size;
+            rest /= size;
+        }
+        const auto at = static_cast<std::size_t>(distance.at);
+        const bool in_training = std::any_of(graph_.attentions.begin(), graph_.attentions.end(),
+                                             [](const RecordedAttention& each) { return each.training == std::optional(true); });
+        throw Error(fmt::format("the model that the graph describes differs at {}[{}]: {:.6g} recorded, {:.6g} computed{}",
+                                escaped(pair.name(), 0), fmt::join(cell, ","), theirs.values[at % theirs.values.size()], ours[at],
+                                in_training ? "; if the code drops numbers at random, record after model.eval()" : ""));
+    }
+
+    const RecordedAttention nobody_;
+    const RecordedGraph& graph_;
+    const RecordedStep& step_;
+    const FindParameter& parameter_;
+    Trace<double> exact_;
+    Trace<float> rounded_;
+    double eps_ = 0;  ///< of the coarsest type in the recording
+};
+
+}  // namespace
+
+std::string RecordedModel::proof() const {
+    const std::string layers = config.num_layers == 1 ? "" : fmt::format(" of layers 0 to {}", config.num_layers - 1);
+    return fmt::format("All {} stages{} equal the recording within {:.1g} of each stage's largest number.", compared, layers, farthest);
+}
+
+RecordedModel model_of_recording(const Recording& recording, std::optional<std::int64_t> step, const std::stop_token& stop) {
+    if (!recording.has_graph) throw Error("nothing tells how the stages were computed: record the code with attnscope.py");
+    const StepFile& file = step_file(recording, step);
+    const RecordedStep opened(file);
+    if (opened.graph() >= recording.graphs.size())
+        throw FileError(FileFault::Schema, opened.source(), "",
+                        fmt::format("refers to graph {}, which recording.json does not have", opened.graph()));
+    if (!opened.is_complete()) throw Error("an error ended this step: what came after it is missing");
+    const RecordedGraph& graph = recording.graphs[opened.graph()];
+    const FindParameter parameter = parameters_as_of(recording, file);
+    const ModelParts parts = find_model_parts(graph, opened, parameter);
+    validate(parts.config);
+    if (parts.tokens.size() * parts.config.num_heads * parts.tokens.length * parts.tokens.length > kMostNumbers)
+        throw Error("the maps are too large to be compared: record a shorter text");
+    RecordedModel result{parts.config, parameters_of<float>(parts), parts.tokens, parts.of_vectors};
+    const Proof proof(graph, opened, parameter, parts, result.parameters, stop);
+    for (const StagePair& pair : parts.stages) proof.compare(pair, result);
+    return result;
+}
+
+}  // namespace attn::recording

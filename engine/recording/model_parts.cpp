@@ -1,0 +1,466 @@
+#include "engine/recording/model_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "engine/io/file_error.hpp"
+#include "engine/recording/embedded_rows.hpp"
+#include "engine/recording/follower.hpp"
+#include "engine/recording/known_attention.hpp"
+#include "engine/recording/known_forms.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::recording {
+
+namespace {
+
+/// How a layer is put together; all layers of a model of ours are alike.
+struct LayerForm {
+    NormPlacement norm = NormPlacement::None;
+    bool residual = false, feed_forward = false, gated = false, output_projection = false;
+    bool operator==(const LayerForm&) const = default;
+};
+
+class ModelFinder {
+public:
+    ModelFinder(const RecordedGraph& graph, const RecordedStep& step, const FindParameter& parameter)
+        : graph_(graph), step_(step), parameter_(parameter), around_(graph, nobody_, step, parameter) {
+        around_.read_all_attentions();
+    }
+
+    ModelParts find() {
+        if (graph_.attentions.empty()) throw Error("no attention was recorded");
+        for (std::size_t i = 0; i < graph_.attentions.size(); ++i) layer(i);
+        head();
+        expect_all_used();
+        settle_sizes();
+        settle_masks();
+        return std::move(parts_);
+    }
+
+private:
+    // What reads what.
+
+    const RecordedStage* around(const std::string& name) const {
+        const auto found =
+            std::find_if(graph_.around.begin(), graph_.around.end(), [&](const RecordedStage& each) { return each.name == name; });
+        return found == graph_.around.end() ? nullptr : &*found;
+    }
+    /// The first stage around the attentions that reads `name` by an operation; null if there is none.
+    const RecordedStage* reader(const std::string& name, std::string_view op) const {
+        for (const RecordedStage& each : graph_.around)
+            if (each.op == op && std::find(each.inputs.begin(), each.inputs.end(), name) != each.inputs.end()) return &each;
+        return nullptr;
+    }
+    const RecordedStage* norm_named(const std::string& name) const {
+        const RecordedStage* found = around(name);
+        return found != nullptr && found->op == "norm" ? found : nullptr;
+    }
+    /// What a sum adds to `name`.
+    std::string other_input(const RecordedStage& sum, const std::string& name) const {
+        if (sum.inputs.size() != 2) refuse(sum, "adds something that was not recorded");
+        return sum.inputs[sum.inputs[0] == name ? 1 : 0];
+    }
+
+    void use(const RecordedStage& stage, Stage role, int layer = -1) {
+        used_.insert(stage.name);
+        parts_.stages.push_back({{role, layer}, nullptr, &stage});
+    }
+
+    // Parameters.
+
+    Numbers recorded(Follower& follower, const StagePair& at) {
+        try {
+            if (std::optional<Numbers> numbers = follower.recorded(*at.stage)) return std::move(*numbers);
+        } catch (const NotComputed& problem) {
+            refuse(at, "cannot be read: " + problem.why);
+        }
+        refuse(at, "was not recorded");
+    }
+
+    /// Takes a linear map's weight and bias, of which a packed one has only some columns.
+    void linear(Follower& follower, const StagePair& at, const std::string& name) {
+        const Numbers result = recorded(follower, at);
+        std::optional<FittingMap> fitting;
+        try {
+            fitting = follower.fitting_map(*at.stage, result);
+        } catch (const NotComputed& problem) {
+            refuse(at, "is not understood: " + problem.why);
+        }
+        if (!fitting) refuse(at, "does not follow from its parameters, or " + std::string(kUnknownChannels));
+        const std::int64_t columns = std::max(result.size('H'), result.size('G')) * result.shape.back();
+        const std::int64_t rows = fitting->weight.shape[fitting->transposed ? 0 : 1], stored = fitting->weight.shape[1];
+        const std::vector<double> weight = values_as<double>(fitting->weight, step_.source());
+        FoundMatrix& matrix = parts_.parameters[name + ".weight"] = {rows, columns, {}};
+        for (std::int64_t row = 0; row < rows; ++row)
+            for (std::int64_t column = fitting->first; column < fitting->first + columns; ++column)
+                matrix.values.push_back(
+                    weight[static_cast<std::size_t>(fitting->transposed ? row * stored + column : column * stored + row)]);
+        if (!fitting->bias) return;
+        const std::vector<double> bias = values_as<double>(*fitting->bias, step_.source());
+        const auto first = bias.begin() + fitting->first;
+        parts_.parameters[name + ".bias"] = {1, columns, {first, first + columns}};
+    }
+    void linear_around(const RecordedStage& stage, Stage role, int layer, const std::string& name) {
+        use(stage, role, layer);
+        linear(around_, {{}, nullptr, &stage}, name);
+    }
+
+    std::vector<double> row_parameter(const RecordedStage& stage, std::size_t place) {
+        if (place >= stage.parameters.size()) return {};
+        const std::optional<NamedArray> found = parameter_(stage.parameters[place]);
+        if (!found) refuse(stage, std::string("is not understood: ") + kUnknownParameters);
+        return values_as<double>(*found, step_.source());
+    }
+
+    /// Takes a norm's gain and shift; what it adds to the variance, and whether there is a mean, is what gives the recorded numbers of all.
+    void norm(const RecordedStage& stage, Stage role, int layer, const std::string& name) {
+        const StagePair at{{}, nullptr, &stage};
+        use(stage, role, layer);
+        const Numbers result = recorded(around_, at);
+        NormRule rule{row_parameter(stage, 0), row_parameter(stage, 1)};
+        try {
+            if (!norms_.keep(stage, around_.input(stage, 0), result, rule))
+                refuse(stage, "is no norm that a model of ours has, or another one than those before it");
+        } catch (const NotComputed& problem) {
+            refuse(stage, "is not understood: " + problem.why);
+        }
+        const std::int64_t columns = result.shape.back();
+        parts_.parameters[name + ".weight"] = {1, columns,
+                                               rule.gain.empty() ? std::vector<double>(static_cast<std::size_t>(columns), 1) : rule.gain};
+        if (!rule.shift.empty()) parts_.parameters[name + ".bias"] = {1, columns, rule.shift};
+    }
+
+    // Layers.
+
+    void layer(std::size_t i) {
+        const RecordedAttention& attention = graph_.attentions[i];
+        const int number = static_cast<int>(i);
+        expect_known(attention);
+        LayerForm form;
+        const std::string source = source_of(attention), after = attend(attention, source, number, form);
+        stream_ = form.norm == NormPlacement::Post || !form.feed_forward ? after : stream_;
+        if (i == 0) form_ = form;
+        else if (form != form_) refuse(attention, "stands in a layer that is put together differently from the first");
+    }
+
+    /// An attention with what stands around it in its layer. Returns the layer's result.
+    std::string attend(const RecordedAttention& attention, const std::string& source, int number, LayerForm& form) {
+        const RecordedStage* out = attention.find("attention_out");
+        form.output_projection = out != nullptr;
+        const std::string result = attention.name + "/" + (out != nullptr ? out->name : "concat");
+        const RecordedStage* sum = reader(result, "add");
+        form.residual = sum != nullptr;
+        enter(source, sum == nullptr ? "" : other_input(*sum, result), number);
+        take_attention(attention, number);
+        const std::string prefix = fmt::format("layers.{}.", number);
+        const bool pre = source != stream_;
+        if (pre) {
+            const RecordedStage* before = norm_named(source);
+            if (before == nullptr || before->inputs != std::vector{stream_})
+                refuse(attention, "reads something else than the sum that it is added to, or its norm");
+            norm(*before, Stage::Norm1, number, prefix + "norm_1");
+            form.norm = NormPlacement::Pre;
+        }
+        if (sum != nullptr) use(*sum, Stage::Residual1, number);
+        stream_ = sum != nullptr ? sum->name : result;
+        return feed_forward(prefix, number, pre, form);
+    }
+
+    /// Where the layers begin is known by what is added to the first attention's result.
+    void enter(const std::string& source, const std::string& added, int number) {
+        if (number > 0) {
+            if (!added.empty() && added != stream_)
+                throw Error(fmt::format("{} is added to a layer that does not read it", escaped(added, 0)));
+            return;
+        }
+        const RecordedStage* first = norm_named(source);
+        stream_ = !added.empty() ? added : first != nullptr && first->inputs.size() == 1 ? first->inputs[0] : source;
+        const RecordedStage* normed = norm_named(stream_);
+        parts_.config.embedding_norm = normed != nullptr;
+        if (normed != nullptr) norm(*normed, Stage::EmbeddingNorm, -1, "embedding_norm");
+        embed(normed != nullptr && normed->inputs.size() == 1 ? normed->inputs[0] : stream_);
+    }
+
+    void take_attention(const RecordedAttention& attention, int number) {
+        Follower follower(graph_, attention, step_, parameter_);
+        const std::string prefix = fmt::format("layers.{}.attention.", number);
+        const auto place = [&](const char* name) { return attention.find(name) - attention.stages.data(); };
+        const bool masks_first =
+            attention.find("masked") != nullptr && attention.find("scaled") != nullptr && place("masked") < place("scaled");
+        for (const RecordedStage& stage : attention.stages) {
+            const StagePair at{{role_of(stage), number}, &attention, &stage};
+            if (stage.op == "linear") linear(follower, at, prefix + (stage.name == "attention_out" ? "out" : stage.name));
+            // What is masked before it is scaled are other numbers than ours, though the weights are the same.
+            if (masks_first && (stage.name == "masked" || stage.name == "scaled")) continue;
+            parts_.stages.push_back(at);
+        }
+    }
+
+    /// What follows the attention in its layer: norms and feed-forward.
+    std::string feed_forward(const std::string& prefix, int number, bool pre, LayerForm& form) {
+        const std::string attended = stream_;
+        const RecordedStage* normed = reader(attended, "norm");
+        const RecordedStage* hidden = hidden_of(attended);
+        const bool reads_norm = hidden == nullptr && normed != nullptr;
+        if (reads_norm) hidden = hidden_of(normed->name);
+        if (hidden == nullptr) return without_feed_forward(prefix, number, pre, form, normed);
+        form.feed_forward = true;
+        const std::string result = through_feed_forward(*hidden, prefix, number, form);
+        const RecordedStage* sum = reader(result, "add");
+        if ((sum != nullptr) != form.residual)
+            refuse(*hidden, "begins a feed-forward layer whose result is added differently from the attention's");
+        const std::string added = sum == nullptr ? attended : other_input(*sum, result);
+        if (sum != nullptr) use(*sum, Stage::Residual2, number);
+        stream_ = sum == nullptr ? result : sum->name;
+        const bool post = reads_norm && !pre && (added == normed->name || sum == nullptr);
+        if (post) {
+            norm(*normed, Stage::Norm1, number, prefix + "norm_1");
+            form.norm = NormPlacement::Post;
+            const RecordedStage* last = reader(stream_, "norm");
+            if (last == nullptr) refuse(*normed, "has no second norm after the feed-forward layer");
+            norm(*last, Stage::Norm2, number, prefix + "norm_2");
+            return last->name;
+        }
+        if (added != attended || reads_norm != pre) refuse(*hidden, "reads, or is added to, something else than in a layer of ours");
+        if (pre) norm(*normed, Stage::Norm2, number, prefix + "norm_2");
+        return stream_;
+    }
+
+    /// A norm behind the last attention belongs to its layer if there is none before it.
+    std::string without_feed_forward(const std::string& prefix, int number, bool pre, LayerForm& form, const RecordedStage* normed) {
+        if (pre || normed == nullptr) return stream_;
+        const auto next = static_cast<std::size_t>(number) + 1;
+        const bool is_norm_of_next = next < graph_.attentions.size() && reader(normed->name, "add") == nullptr;
+        if (is_norm_of_next) return stream_;
+        norm(*normed, Stage::Norm1, number, prefix + "norm_1");
+        form.norm = NormPlacement::Post;
+        return normed->name;
+    }
+
+    /// The linear map that reads `name` and leads to an activation; of a gated one, the gate.
+    const RecordedStage* hidden_of(const std::string& name) const {
+        for (const RecordedStage& each : graph_.around)
+            if (each.op == "linear" && each.inputs == std::vector{name} && reader(each.name, "activation") != nullptr) return &each;
+        return nullptr;
+    }
+
+    std::string through_feed_forward(const RecordedStage& first, const std::string& prefix, int number, LayerForm& form) {
+        const RecordedStage& bent_stage = *reader(first.name, "activation");
+        form.gated = bent_stage.inputs.size() == 2;
+        const RecordedStage *hidden = form.gated ? around(bent_stage.inputs[1]) : &first, *gate = around(bent_stage.inputs[0]);
+        const RecordedStage* out = reader(bent_stage.name, "linear");
+        if (hidden == nullptr || gate == nullptr || out == nullptr) refuse(bent_stage, "stands between other operations than linear maps");
+        if (form.gated) linear_around(*gate, Stage::FfnGate, number, prefix + "ffn.gate");
+        linear_around(*hidden, Stage::FfnHidden, number, prefix + "ffn.in");
+        activation(bent_stage, form.gated, number);
+        linear_around(*out, Stage::FfnOut, number, prefix + "ffn.out");
+        return out->name;
+    }
+
+    void activation(const RecordedStage& stage, bool gated, int number) {
+        const StagePair at{{}, nullptr, &stage};
+        use(stage, gated ? Stage::FfnGated : Stage::FfnActivation, number);
+        const Numbers result = recorded(around_, at);
+        try {
+            std::optional<Numbers> factor;
+            if (gated) factor = around_.input(stage, 1);
+            if (!curves_.keep(around_.input(stage, 0), factor ? &*factor : nullptr, result))
+                refuse(stage, "is no activation that a model of ours has, or another one than those before it");
+        } catch (const NotComputed& problem) {
+            refuse(stage, "is not understood: " + problem.why);
+        }
+    }
+
+    // Before and after the layers.
+
+    void embed(const std::string& name) {
+        const RecordedStage* start = around(name);
+        if (start == nullptr) throw Error(fmt::format("{} is no embedding, and not what the code was given", escaped(name, 0)));
+        const RecordedStage* tokens = start;
+        parts_.config.position = PositionKind::None;
+        if (start->op == "add") tokens = with_positions(*start);
+        if (tokens->op == "scale") tokens = enlarged(*tokens);
+        if (tokens->op != "embedding" && !(tokens->op == "given" && start == tokens))
+            refuse(*tokens, "is no embedding, and not what the code was given");
+        const bool given = tokens->op == "given";
+        if (parts_.config.embedding_factor == 1) use(*tokens, given ? Stage::Embedding : Stage::TokenEmbedding);
+        const Numbers rows = recorded(around_, {{}, nullptr, tokens});
+        if (rows.shape.size() < 2) refuse(*tokens, "has no axis of positions");
+        parts_.of_vectors = given;
+        if (given) {
+            take(rows_by_content(rows));
+            return;
+        }
+        const std::optional<NamedArray> table = tokens->parameters.empty() ? std::nullopt : parameter_(tokens->parameters[0]);
+        if (!table || table->shape.size() != 2 || table->shape[1] != rows.shape.back())
+            refuse(*tokens, std::string("is not understood: ") + kUnknownParameters);
+        table_ = tokens->parameters[0];
+        std::optional<EmbeddedRows> found = rows_in_table(rows, values_as<double>(*table, step_.source()));
+        if (!found) refuse(*tokens, "has a row that is not in its table");
+        take(std::move(*found));
+    }
+
+    void take(EmbeddedRows rows) {
+        parts_.tokens = std::move(rows.tokens);
+        parts_.config.d_model = rows.width;
+        parts_.config.vocab_size = static_cast<std::int64_t>(rows.table.size()) / rows.width;
+        parts_.parameters["token_embedding.weight"] = {parts_.config.vocab_size, rows.width, std::move(rows.table)};
+    }
+
+    /// Rows that are multiplied by a number; returns the rows of the table. Our model has only the product as a stage.
+    const RecordedStage* enlarged(const RecordedStage& scaled) {
+        const RecordedStage* rows = scaled.inputs.size() == 1 ? around(scaled.inputs[0]) : nullptr;
+        if (rows == nullptr || !std::isfinite(scaled.by)) refuse(scaled, "is not understood: its factor is not known");
+        parts_.config.embedding_factor = scaled.by;
+        use(scaled, Stage::TokenEmbedding);
+        used_.insert(rows->name);
+        return rows;
+    }
+
+    /// Takes the table of positions; returns the tokens' embedding.
+    const RecordedStage* with_positions(const RecordedStage& sum) {
+        const RecordedStage *tokens = nullptr, *positions = nullptr;
+        for (const std::string& name : sum.inputs)
+            if (const RecordedStage* each = around(name)) (name.starts_with("position_embedding") ? positions : tokens) = each;
+        if (tokens == nullptr || positions == nullptr || sum.inputs.size() != 2)
+            refuse(sum, "adds something else than a row for each token and one for each position");
+        use(sum, Stage::Embedding);
+        use(*positions, Stage::PositionEmbedding);
+        take_positions(*positions);
+        return tokens;
+    }
+
+    /// A table of positions that is no parameter is taken as far as it was recorded, unless it is that of sines and cosines.
+    void take_positions(const RecordedStage& positions) {
+        const StagePair at{{}, nullptr, &positions};
+        const Numbers rows = recorded(around_, at);
+        const std::int64_t width = rows.shape.back();
+        Config& config = parts_.config;
+        config.position = PositionKind::Learned;
+        if (positions.parameters.empty()) {
+            if (rows.size('B') != 1) refuse(at, "differs between texts");
+            if (is_sines_and_cosines(rows)) {
+                config.position = PositionKind::Sinusoidal;
+                return;
+            }
+            parts_.parameters["position_embedding.weight"] = {rows.count() / width, width, rows.values};
+        } else {
+            const std::optional<NamedArray> table = parameter_(positions.parameters[0]);
+            if (!table || table->shape.empty() || table->shape.back() != width)
+                refuse(at, std::string("is not understood: ") + kUnknownParameters);
+            parts_.parameters["position_embedding.weight"] = {table->count() / width, width, values_as<double>(*table, step_.source())};
+        }
+        config.context_length = parts_.parameters["position_embedding.weight"].rows;
+    }
+
+    void head() {
+        Config& config = parts_.config;
+        const RecordedStage* normed = reader(stream_, "norm");
+        config.final_norm = normed != nullptr;
+        if (normed != nullptr) norm(*normed, Stage::FinalNorm, -1, "final_norm");
+        const RecordedStage* logits = reader(normed != nullptr ? normed->name : stream_, "linear");
+        config.lm_head = logits != nullptr;
+        if (logits == nullptr) return;
+        linear_around(*logits, Stage::Logits, -1, "lm_head");
+        if (const std::int64_t width = parts_.parameters["lm_head.weight"].columns; width != config.vocab_size || parts_.of_vectors)
+            refuse(*logits, fmt::format("gives {} numbers for a vocabulary of {}: it is no output head of ours", width,
+                                        parts_.of_vectors ? 0 : config.vocab_size));
+        config.tied_lm_head = logits->parameters[0] == table_;
+        if (config.tied_lm_head) parts_.parameters.erase("lm_head.weight");
+        config.lm_head_bias = parts_.parameters.contains("lm_head.bias");
+    }
+
+    /// Nothing that was computed may be missing in our model. Packed projections are recorded a second time, as a whole.
+    void expect_all_used() const {
+        std::set<std::string> projections;
+        for (const RecordedAttention& attention : graph_.attentions)
+            for (const char* name : {"q", "k", "v"}) projections.insert(attention.find(name)->parameters[0]);
+        for (const RecordedStage& each : graph_.around) {
+            const bool whole_projection = each.op == "linear" && !each.parameters.empty() && projections.contains(each.parameters[0]);
+            if (used_.contains(each.name) || each.name.starts_with("inputs/") || each.name.starts_with("loss") || whole_projection)
+                continue;
+            refuse(each, "has no place in a model of ours");
+        }
+    }
+
+    bool has(std::string_view ending) const {
+        return std::any_of(parts_.parameters.begin(), parts_.parameters.end(),
+                           [&](const auto& each) { return each.first.ends_with(ending); });
+    }
+
+    void settle_sizes() {
+        Config& config = parts_.config;
+        const RecordedAttention& first = graph_.attentions.front();
+        config.num_layers = static_cast<std::int64_t>(graph_.attentions.size());
+        config.num_heads = first.size('H');
+        config.num_kv_heads = first.size('G') == first.size('H') ? 0 : first.size('G');
+        config.d_head = first.size('H') * first.size('D') == config.d_model ? 0 : first.size('D');
+        if (form_.feed_forward) config.d_ff = parts_.parameters.at("layers.0.ffn.in.weight").columns;
+        config.output_projection = form_.output_projection;
+        config.residual = form_.residual;
+        config.feed_forward = form_.feed_forward;
+        config.ffn_gated = form_.gated;
+        config.norm = form_.norm;
+        config.qkv_bias = has("attention.q.bias") || has("attention.k.bias") || has("attention.v.bias");
+        config.output_bias = has("attention.out.bias");
+        config.ffn_bias = has("ffn.in.bias") || has("ffn.out.bias") || has("ffn.gate.bias");
+        if (const NormForm* norm = norms_.best()) {
+            config.norm_kind = norm->has_mean ? NormKind::LayerNorm : NormKind::Rms;
+            config.layer_norm_eps = norm->eps;
+        }
+        config.activation = curves_.best();
+        config.any_length = config.position != PositionKind::Learned;
+        settle_scores(first);
+    }
+
+    void settle_scores(const RecordedAttention& first) {
+        Config& config = parts_.config;
+        const RecordedStage* capped = first.find("capped");
+        config.score_cap = capped == nullptr ? 0 : capped->by;
+        const double usual = 1 / std::sqrt(static_cast<double>(first.size('D')));
+        config.score_factor = std::abs(*first.scale / usual - 1) < 1e-6 ? 0 : *first.scale;
+        for (const RecordedAttention& each : graph_.attentions)
+            if (std::abs(*each.scale - *first.scale) > 1e-6 * std::abs(*first.scale))
+                refuse(each, "scales its scores by another number than the first attention");
+    }
+
+    /// A decoder of ours is causal, an encoder is not, and there is no other mask.
+    void settle_masks() {
+        std::optional<bool> causal;
+        for (const RecordedAttention& attention : graph_.attentions) {
+            const bool own = is_causal(graph_, attention, step_, parameter_);
+            if (causal && *causal != own) refuse(attention, "has another mask than the first attention");
+            causal = own;
+        }
+        parts_.config.architecture = *causal ? Architecture::DecoderOnly : Architecture::Encoder;
+    }
+
+    const RecordedAttention nobody_;  ///< whose stages are those around the attentions
+    const RecordedGraph& graph_;
+    const RecordedStep& step_;
+    const FindParameter& parameter_;
+    Follower around_;
+    ModelParts parts_;
+    LayerForm form_;              ///< of the first layer
+    std::string stream_;          ///< the sum that the layers add to, as far as they were read
+    std::string table_;           ///< parameter of the tokens' embedding
+    std::set<std::string> used_;  ///< stages around the attentions that our model has
+    KnownNorms norms_;
+    KnownCurves curves_;
+};
+
+}  // namespace
+
+ModelParts find_model_parts(const RecordedGraph& graph, const RecordedStep& step, const FindParameter& parameter) {
+    return ModelFinder(graph, step, parameter).find();
+}
+
+}  // namespace attn::recording

@@ -1,0 +1,333 @@
+"""Recordings that are opened as models: small language models and layers written by hand, whose results PyTorch computes for other texts
+than those that were recorded."""
+
+import json
+import math
+import os
+import shutil
+
+import reading
+from program_test import change_number, run
+from reading import np, torch
+
+if torch is not None:
+    import attnscope
+    import torch.nn as nn
+    import torch.nn.functional as F
+
+    class Attention(nn.Module):
+        """Of several heads; `given` changes how it is written, and what it computes."""
+
+        def __init__(self, width, heads, packed=False, bias=True, causal=True, out=True, scale=None, fill=-math.inf, mask=None, **_):
+            super().__init__()
+            self.heads, self.packed, self.causal, self.scale, self.fill = heads, packed, causal, scale, fill
+            self.mask = mask
+            if packed:
+                self.qkv = nn.Linear(width, 3 * width, bias=bias)
+            else:
+                self.q, self.k, self.v = (nn.Linear(width, width, bias=bias) for _ in range(3))
+            self.out = nn.Linear(width, width, bias=bias) if out else None
+
+        def split(self, x):
+            return x.view(*x.shape[:-1], self.heads, -1).transpose(-2, -3)
+
+        def forward(self, x):
+            q, k, v = self.qkv(x).chunk(3, -1) if self.packed else (self.q(x), self.k(x), self.v(x))
+            q, k, v = self.split(q), self.split(k), self.split(v)
+            scores = q @ k.transpose(-2, -1) * (self.scale or q.shape[-1] ** -0.5)
+            T = x.shape[-2]
+            if self.causal:
+                scores = scores.masked_fill(torch.ones(T, T, dtype=torch.bool).triu(1), self.fill)
+            if self.mask is not None:
+                scores = scores.masked_fill(self.mask(T), -math.inf)
+            heads = scores.softmax(-1) @ v
+            heads = heads.transpose(-2, -3).reshape(x.shape)
+            return heads if self.out is None else self.out(heads)
+
+    class RmsNorm(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.weight = nn.Parameter(1 + torch.randn(width) / 4)
+
+        def forward(self, x):
+            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+
+    class Layer(nn.Module):
+        def __init__(self, width, norm="pre", activation=F.gelu, rms=False, gated=False, residual=True, feed_forward=True, bias=True,
+                     dropout=0.0, **given):
+            super().__init__()
+            self.norm, self.activation, self.residual, self.dropout = norm, activation, residual, dropout
+            make = RmsNorm if rms else nn.LayerNorm
+            self.attention = Attention(width, bias=bias, **given)
+            self.norm1, self.norm2 = (make(width) if norm else nn.Identity() for _ in range(2))
+            self.up = nn.Linear(width, 3 * width, bias=bias) if feed_forward else None
+            self.gate = nn.Linear(width, 3 * width, bias=bias) if gated else None
+            self.down = nn.Linear(3 * width, width, bias=bias)
+
+        def forward_2(self, x):
+            hidden = self.activation(self.up(x)) if self.gate is None else self.activation(self.gate(x)) * self.up(x)
+            return F.dropout(self.down(hidden), self.dropout, self.training)
+
+        def sublayer(self, x, norm, function):
+            if self.norm == "pre":
+                return x + function(norm(x)) if self.residual else function(norm(x))
+            return norm(x + function(x) if self.residual else function(x))
+
+        def forward(self, x):
+            x = self.sublayer(x, self.norm1, self.attention)
+            return x if self.up is None else self.sublayer(x, self.norm2, self.forward_2)
+
+    class Language(nn.Module):
+        """Tokens in, logits out."""
+
+        def __init__(self, words=13, width=12, heads=2, layers=2, length=9, tied=False, head_bias=False, positions="table", norm="pre",
+                     final=None, **given):
+            super().__init__()
+            self.words = nn.Embedding(words, width)
+            self.positions = positions
+            if positions == "table":
+                self.places = nn.Embedding(length, width)
+            elif positions == "parameter":
+                self.places = nn.Parameter(torch.randn(1, length, width))
+            elif positions in ("waves", "scaled waves"):
+                at = torch.arange(length).unsqueeze(1) * torch.exp(torch.arange(0, width, 2) * (-math.log(10000.0) / width))
+                self.register_buffer("places", torch.stack([at.sin(), at.cos()], -1).view(1, length, width))
+            self.layers = nn.ModuleList(Layer(width, norm=norm, heads=heads, **given) for _ in range(layers))
+            make = RmsNorm if given.get("rms") else nn.LayerNorm
+            self.final = make(width) if (norm == "pre" if final is None else final) else nn.Identity()
+            self.head = nn.Linear(width, words, bias=head_bias)
+            if tied:
+                self.head.weight = self.words.weight
+
+        def forward(self, ids):
+            x = self.words(ids)
+            T = ids.shape[-1]
+            if self.positions == "scaled waves":
+                x = x * math.sqrt(x.shape[-1])
+            if self.positions == "table":
+                x = x + self.places(torch.arange(T))
+            elif self.positions is not None:
+                x = x + self.places[:, :T]
+            for layer in self.layers:
+                x = layer(x)
+            return self.head(self.final(x))
+
+VARIANTS = {
+    "as_it_comes": {},
+    "one_head": dict(heads=1),
+    "three_heads": dict(heads=3, layers=1),
+    "four_heads": dict(heads=4, layers=3),
+    "packed": dict(packed=True),
+    "packed_and_tied": dict(packed=True, tied=True, norm="pre"),
+    "without_biases": dict(bias=False),
+    "head_with_a_bias": dict(head_bias=True),
+    "tied_head_with_a_bias": dict(head_bias=True, tied=True),
+    "norm_after_the_sum": dict(norm="post"),
+    "norm_after_the_sum_and_a_last_one": dict(norm="post", final=True),
+    "no_norms": dict(norm=None),
+    "no_last_norm": dict(final=False),
+    "sees_everything": dict(causal=False),
+    "relu": dict(activation=F.relu if torch is not None else None),
+    "gated": dict(gated=True, activation=F.silu if torch is not None else None, rms=True, bias=False),
+    "rms": dict(rms=True),
+    "without_positions": dict(positions=None),
+    "positions_as_a_parameter": dict(positions="parameter"),
+    "sines_and_cosines": dict(positions="waves", norm="post"),
+    "enlarged_embedding": dict(positions="scaled waves"),
+    "no_feed_forward": dict(feed_forward=False),
+    "no_feed_forward_norm_after": dict(feed_forward=False, norm="post"),
+    "no_output_projection": dict(out=False),
+    "no_residual": dict(residual=False),
+    "a_scale_of_its_own": dict(scale=0.3),
+    "large_negative_fill": dict(fill=-1e9),
+}
+
+
+def logits_of(folder, ids, out):
+    done = run("export", "--model", folder, "--text", " ".join(map(str, ids)), "--stage", "logits", "--out", out)
+    assert done.returncode == 0, done.stderr
+    return np.load(out)[0]
+
+
+class ModelTest(reading.FolderTest):
+    def record(self, model, given, **options):
+        path = self.path()
+        with torch.no_grad(), attnscope.record(path, model, **options):
+            model(given)
+        return path
+
+    def opened(self, path):
+        """The folder of the model, and what the program says."""
+        folder = self.path("model")
+        shutil.rmtree(folder, ignore_errors=True)
+        done = run("recording", path, "--model", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"All \d+ stages( of layers 0 to \d)? equal the recording within \S+e-0[67] of each stage's largest number\.")
+        return folder, done.stdout
+
+    def refused(self, path):
+        folder = self.path("model")
+        done = run("recording", path, "--model", folder)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertFalse(os.path.exists(folder))
+        return done.stderr
+
+    def test_language_models(self):
+        for name, given in VARIANTS.items():
+            with self.subTest(name):
+                torch.manual_seed(len(name))
+                model = Language(**given).eval()
+                folder, _ = self.opened(self.record(model, torch.randint(13, (2, 6))))
+                for length in (6, 9):
+                    ids = torch.randint(13, (length,))
+                    with torch.no_grad():
+                        expected = model(ids[None])[0].numpy()
+                    np.testing.assert_allclose(logits_of(folder, ids.tolist(), self.path("logits.npy")), expected, rtol=2e-5, atol=2e-5)
+
+    def test_a_changed_parameter_is_noticed(self):
+        torch.manual_seed(1)
+        model = Language().eval()
+        path = self.record(model, torch.randint(13, (1, 6)))
+        step = os.path.join(path, "run1-step00000000-rank0.safetensors")
+        for parameter in ("layers.1.up.weight", "layers.0.attention.k.bias", "head.weight", "final.bias", "layers.0.norm2.weight"):
+            with self.subTest(parameter):
+                shutil.copy(step, self.path("kept"))
+                _, arrays = reading.read_file(step)
+                index = (0,) * arrays["parameters/" + parameter].ndim
+                change_number(step, "parameters/" + parameter, index, float(arrays["parameters/" + parameter][index]) + 0.01)
+                self.refused(path)
+                shutil.copy(self.path("kept"), step)
+        self.opened(path)
+
+    def results(self, folder, ids, stage):
+        out = self.path("stage.npy")
+        done = run("export", "--model", folder, "--text", " ".join(map(str, ids)), "--stage", stage, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return np.load(out)[0]
+
+    def test_vectors_become_tokens(self):
+        """Of one attention or layer, token i is the i-th vector that was recorded."""
+        def attention(**given):
+            return lambda: Attention(8, 2, **given), "attention_out" if given.get("out", True) else "concat"
+
+        def layer(stage="residual_2", **given):
+            return lambda: Layer(8, heads=2, **given), stage
+
+        def library(stage, **given):
+            return lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, **given), stage
+
+        cases = {"an attention": attention(), "packed": attention(packed=True, causal=False), "no W_O": attention(out=False),
+                 "a layer": layer(), "a layer, norms after": layer("norm_2", norm="post"), "without norms": layer(norm=None),
+                 "nn.TransformerEncoderLayer": library("norm_2"), "its norms first": library("residual_2", norm_first=True)}
+        for name, (make, stage) in cases.items():
+            for shape in ((5, 8), (1, 5, 8), (3, 5, 8)):
+                if name.startswith(("nn.", "its")) and len(shape) == 2:
+                    continue  # PyTorch adds the batch itself
+                with self.subTest(name, shape=shape):
+                    torch.manual_seed(len(shape))
+                    model, vectors = make().eval(), torch.randn(shape)
+                    path = self.path()
+                    with attnscope.record(path, model):
+                        model(vectors)
+                    folder, _ = self.opened(path)
+                    ids = [1, 3, 0, 2, 3]
+                    with torch.no_grad():  # the fast path of nn.TransformerEncoderLayer, too, has to come to the same
+                        expected = model(vectors.reshape(-1, 8)[ids].reshape(1, 5, 8))[0].numpy()
+                    np.testing.assert_allclose(self.results(folder, ids, stage), expected, rtol=2e-5, atol=2e-5)
+
+    def test_positions_may_come_before_texts(self):
+        for name, make, stage in (("layer", lambda: nn.TransformerEncoderLayer(8, 2, 16), "norm_2"),
+                                  ("own", lambda: Layer(8, heads=4), "residual_2")):
+            for texts in (1, 3):
+                with self.subTest(name, texts=texts):
+                    torch.manual_seed(texts)
+                    model, vectors = make().eval(), torch.randn(5, texts, 8)
+                    path = self.path()
+                    swap = (lambda x: x) if name == "layer" else (lambda x: x.transpose(0, 1))
+                    with attnscope.record(path, model):
+                        model(swap(vectors))
+                    folder, _ = self.opened(path)
+                    ids = [1, 3, 0, 2, 3]
+                    chosen = vectors.transpose(0, 1).reshape(-1, 8)[ids].reshape(5, 1, 8)
+                    expected = swap(model(swap(chosen)))[:, 0].detach().numpy()
+                    np.testing.assert_allclose(self.results(folder, ids, stage), expected, rtol=2e-5, atol=2e-5)
+
+    def test_multihead_attention(self):
+        torch.manual_seed(4)
+        model, x = nn.MultiheadAttention(8, 4, batch_first=True), torch.randn(2, 6, 8)
+        path = self.path()
+        with attnscope.record(path, model):
+            model(x, x, x)
+        folder, said = self.opened(path)
+        self.assertIn("All 9 stages", said)
+        ids = [7, 2, 2, 11]
+        chosen = x.reshape(-1, 8)[ids][None]
+        expected = model(chosen, chosen, chosen)[0][0].detach().numpy()
+        np.testing.assert_allclose(self.results(folder, ids, "attention_out"), expected, rtol=2e-5, atol=2e-5)
+
+    def test_what_is_a_class_of_transformers_is_written_as_one(self):
+        torch.manual_seed(5)
+        for name, given, kind in (("gpt2", dict(packed=True, tied=True), "gpt2"), ("own", dict(head_bias=True), "attnscope")):
+            with self.subTest(name):
+                folder, _ = self.opened(self.record(Language(**given).eval(), torch.randint(13, (1, 5))))
+                with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+                    self.assertEqual(json.load(file)["model_type"], kind)
+
+    def test_a_folder_with_a_model_stays(self):
+        path = self.record(Language().eval(), torch.randint(13, (1, 5)))
+        folder, _ = self.opened(path)
+        done = run("recording", path, "--model", folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("already holds a model", done.stderr)
+
+    def refusal_of(self, model, given, **options):
+        shutil.rmtree(self.path(), ignore_errors=True)
+        return self.refused(self.record(model, given, **options))
+
+    def test_refusals_say_what_and_where(self):
+        ids = torch.arange(6)[None]
+        window = lambda T: torch.ones(T, T, dtype=torch.bool).triu(1) | torch.ones(T, T, dtype=torch.bool).tril(-2)
+        self.assertRegex(self.refusal_of(Language(mask=window, causal=False), ids),
+                         r"layers\.0\.attention/masked \(model_test\.py:\d+\) hides other keys than those after the query")
+        mixed = Language()
+        mixed.layers[1].attention.causal = False
+        self.assertRegex(self.refusal_of(mixed, ids), r"layers\.1\.attention .* has another mask than the first attention")
+        other = Language()
+        other.layers[1].norm = "post"
+        self.assertRegex(self.refusal_of(other, ids), r"layers\.1\.attention .*differently")
+        other = Language()
+        other.layers[1].attention.scale = 0.1
+        self.assertRegex(self.refusal_of(other, ids), r"layers\.1\.attention .* another number")
+        other = Language(activation=torch.tanh)
+        self.assertRegex(self.refusal_of(other, ids), r"layers\.0/ffn_activation .* is no activation that a model of ours has")
+        self.assertIn("its parameters were not recorded", self.refusal_of(Language(), ids, parameters=False))
+        self.assertRegex(self.refusal_of(Language(), ids, stages=["q", "k", "v", "weights"]), "was not recorded|is not understood")
+
+    def test_what_the_graph_does_not_show_is_noticed_by_the_numbers(self):
+        class Enlarged(Language):
+            def forward(self, ids):
+                return super().forward(ids) * 1.0001
+
+        class Shifted(Layer):
+            def forward(self, x):
+                return super().forward(x).roll(1, -1)
+
+        torch.manual_seed(6)
+        ids = torch.arange(6)[None]
+        self.assertRegex(self.refusal_of(Enlarged().eval(), ids), r"changed_logits \(model_test\.py:\d+\) has no place in a model of ours")
+        other = Language()
+        other.layers[0] = Shifted(12, heads=2)
+        self.assertRegex(self.refusal_of(other.eval(), ids), r"layers\.1\.attention|layers\.1/|differs")
+        dropping = Language(dropout=0.3).train()
+        said = self.refusal_of(dropping, torch.arange(6)[None])
+        self.assertIn("differs at layers.0/residual_2", said)
+        self.assertIn("record after model.eval()", said)
+
+    def test_encoder_layers_in_one_operation_are_refused(self):
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+        self.assertIn("record with gradients enabled", self.refusal_of(layer, torch.randn(1, 4, 8)))
+
+
+if __name__ == "__main__":
+    reading.main()
