@@ -104,6 +104,11 @@ void Session::Impl::carry_out(const command::OpenFile& open, const std::string&)
     files.end_notices(NoticeOf::File);
     files.open(open);
 }
+void Session::Impl::carry_out(const command::OpenAsModel&, const std::string&) {
+    if (!document().recorded) throw Error("there is no recording");
+    files.end_notices(NoticeOf::File);
+    files.open_as_model(*document().recorded, pins_that_stay());
+}
 void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::string&) {
     files.end_notices(NoticeOf::File);
     files.open_training_text(open);

@@ -11,8 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "app/panels/actions/actions.hpp"
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/look.hpp"
+#include "app/panels/kit/recorded_attentions.hpp"
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/session/document/look.hpp"
 #include "engine/io/safetensors.hpp"
@@ -105,6 +107,31 @@ TEST_F(RecordingView, EveryViewDrawsItOrSaysWhyNot) {
         with_context([&](PanelContext& context) { EXPECT_EQ(disagreement_in_window(context), "") << static_cast<int>(shown); });
         EXPECT_EQ(session->message(), "");
     }
+}
+
+/// Of a language model that PyTorch recorded; the palette has the same line.
+TEST_F(RecordingView, OpensAsAModelWhichIsThenDrawnInEveryView) {
+    std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/recorded/run.attn", folder_ / "own.attn");
+    open(folder_ / "own.attn");
+    with_context([](PanelContext& context) {
+        const auto action =
+            std::find_if(actions().begin(), actions().end(), [](const Action& each) { return each.name == "Open as a model"; });
+        ASSERT_NE(action, actions().end());
+        ASSERT_TRUE(action->can_run(context));
+        action->run(context);
+    });
+    session->wait_for_files();
+    session->wait();
+    ASSERT_NE(session->document().model, nullptr) << session->files().notice;
+    for (const View shown : {View::Step, View::Heads, View::Grid, View::Lines, View::Lens, View::KnockOut}) {
+        view.view = shown;
+        frames(3, ui_frame);
+        canvas.calls.clear();
+        frame(ui_frame);
+        with_context([&](PanelContext& context) { EXPECT_EQ(disagreement_in_window(context), "") << static_cast<int>(shown); });
+        EXPECT_EQ(session->message(), "");
+    }
+    with_context([](PanelContext& context) { EXPECT_FALSE(shows_own_recording(context)); });
 }
 
 TEST_F(RecordingView, WhatTheCodeLoggedIsDrawnInsteadOfATrainingRun) {

@@ -397,5 +397,70 @@ TEST_F(RecordingSession, IsSavedInADocument) {
     EXPECT_THROW(document_from_json(json, "saved"), Error);
 }
 
+/// A small language model that PyTorch recorded.
+class RecordedLanguageModel : public RecordingSession {
+protected:
+    RecordedLanguageModel() { std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/recorded/run.attn", own()); }
+    std::filesystem::path own() const { return place_ / "language.attn"; }
+    std::unique_ptr<Session> with_model() const {
+        auto session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
+        session->apply({command::OpenFile{own()}, ""});
+        session->wait_for_files();
+        session->wait();
+        open_as_model(*session);
+        return session;
+    }
+    static void open_as_model(Session& session) {
+        session.apply({command::OpenAsModel{}, ""});
+        session.wait_for_files();
+        session.wait();
+    }
+};
+
+TEST_F(RecordedLanguageModel, OpensAsAModelWithTheRecordedTokens) {
+    const auto session = with_model();
+    const Document& document = session->document();
+    ASSERT_NE(document.model, nullptr) << session->files().notice;
+    EXPECT_THAT(session->files().notice, HasSubstr("as a model. All 39 stages of layers 0 to 1 equal the recording within"));
+    EXPECT_FALSE(session->files().failed);
+    EXPECT_THAT(document.texts, testing::ElementsAre("3 1 4 1 5", "9 2 6 5 3"));
+    EXPECT_TRUE(document.forward.masks.causal);
+    const ArrayFile recorded = read_safetensors(own() / "run1-step00000000-rank0.safetensors");
+    const std::vector<float> expected = recorded.values<float>("logits");
+    const auto logits = session->snapshot()->trace->find({Stage::Logits})->value.values();
+    ASSERT_EQ(logits.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(logits[i], expected[i], 2e-6F) << i;
+}
+
+TEST_F(RecordedLanguageModel, AgainItIsTheSameModel) {
+    const auto session = with_model();
+    const ModelRef first = session->document().model;
+    session->apply({command::Undo{}, ""});
+    ASSERT_TRUE(session->document().recorded);
+    open_as_model(*session);
+    EXPECT_EQ(session->document().model, first);
+}
+
+TEST_F(RecordedLanguageModel, WhatIsPinnedStays) {
+    auto session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
+    session->apply({command::OpenFile{own()}, ""});
+    session->wait_for_files();
+    session->wait();
+    session->apply({command::Pin{false, session->snapshot()->state}, ""});
+    open_as_model(*session);
+    ASSERT_NE(session->document().model, nullptr);
+    EXPECT_TRUE(session->document().pins.a.has_value());
+}
+
+TEST_F(RecordingSession, WhatIsNoModelSaysWhyAndStays) {
+    const auto session = opened();
+    session->apply({command::OpenAsModel{}, ""});
+    session->wait_for_files();
+    EXPECT_TRUE(session->files().failed);
+    EXPECT_THAT(session->files().notice, HasSubstr("heads/scores is given, which an attention of ours does not have there"));
+    EXPECT_TRUE(session->document().recorded);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder()), std::filesystem::directory_iterator()), 2);
+}
+
 }  // namespace
 }  // namespace attn::app

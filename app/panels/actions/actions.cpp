@@ -20,6 +20,7 @@
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/recorded_attentions.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/settings/dropout_chip.hpp"
@@ -740,6 +741,12 @@ std::vector<Action> table() {
              .group = "File",
              .run = begin_own_code,
              .detail = "The lines that show attention in your PyTorch code here, as it runs."},
+            {.name = "Open as a model",
+             .group = "File",
+             .run = [](C& c) { emit(c, command::OpenAsModel{}); },
+             .available = shows_own_recording,
+             .detail = "The recorded code becomes a model with the recorded weights, and is compared with the recording.",
+             .needs = "Open a recording of your own code first."},
             {.name = "Make a lesson step",
              .group = "File",
              .run = begin_lesson_step,

@@ -25,6 +25,7 @@ constexpr std::array kOtherWords = {
     OtherWords{"Export what is shown", "export, picture, image, png, svg, csv, print, pdf, download"},
     OtherWords{"Export the lesson as a page", "html, web page, handout, print a lesson"},
     OtherWords{"Record your own code", "own code, python, pytorch code, record code, attnscope.py, notebook, hook"},
+    OtherWords{"Open as a model", "run the recording, model of the recording, train the recorded code"},
     OtherWords{"Make a lesson step", "make lesson, teach, write a lesson"},
     OtherWords{"Play back the lesson", "my lesson, play lesson"},
     OtherWords{"Draw dropout anew", "another draw, dropout seed"},

@@ -10,6 +10,7 @@
 #include "app/panels/files/model_list.hpp"
 #include "app/panels/kit/folder_view.hpp"
 #include "app/panels/kit/look.hpp"
+#include "app/panels/kit/recorded_attentions.hpp"
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/session/document/named_runs.hpp"
@@ -302,6 +303,8 @@ void draw_file_items(PanelContext& context) {
         menu_item(ui, "Open a folder…", false, fmt::format("Of a model or a training run, in the {}.", context.abilities.dialog)))
         begin_open_folder(context);
     if (menu_item(ui, "Record your own code…", false, "Attention in your PyTorch code, as it runs.")) begin_own_code(context);
+    if (shows_own_recording(context) && menu_item(ui, "Open as a model", false, "The recorded weights in a model that runs."))
+        context.commands.push_back({command::OpenAsModel{}, ""});
     if (context.abilities.lists_files) draw_recent_items(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as…", false, {}, "Ctrl + Shift + S")) begin_save(context, true);

@@ -78,4 +78,8 @@ void draw_recorded_attentions(PanelContext& context, const RecordingReport& repo
     draw_unfollowed(context, report, font);
 }
 
+bool shows_own_recording(const PanelContext& context) {
+    return context.document.recorded && !context.document.recorded->recording->is_shipped();
+}
+
 }  // namespace attn::app

@@ -58,6 +58,8 @@ void draw_recording(PanelContext& context) {
     draw_steps(context, shown);
     if (!shipped && link(ui, "Read it again", "Shows steps that came since it was opened."))
         context.commands.push_back({command::OpenFile{shown.recording->path()}, ""});
+    if (!shipped && link(ui, "Open as a model", "The recorded weights in a model that runs, checked against the recording."))
+        context.commands.push_back({command::OpenAsModel{}, ""});
     if (context.ready()) {
         const auto report = context.ask(facet::RecordingReport{});
         if (!report.problem.empty()) paragraph(ui, context.theme.fonts.caption, context.theme.colors.bad, report.problem);

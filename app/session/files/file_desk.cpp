@@ -16,6 +16,7 @@
 #include "app/session/files/file_preview.hpp"
 #include "app/session/files/model_listing.hpp"
 #include "app/session/files/readable_file.hpp"
+#include "app/session/files/recorded_model.hpp"
 #include "app/session/files/settings.hpp"
 #include "app/session/files/stage_snippet.hpp"
 #include "app/session/files/tensor_export.hpp"
@@ -225,6 +226,21 @@ void FileDesk::open(const command::OpenFile& open) {
         return [this, stamps, taken](Opened& opened) {
             for (const auto& [read, stamp] : stamps) known_[read] = stamp;
             taken(opened);
+        };
+    });
+}
+
+void FileDesk::open_as_model(const RecordedNumbers& recorded, Pins pins) {
+    tell("Making a model of the recording…", false);
+    send([this, recorded, pins = std::move(pins)](const std::stop_token& stop) -> Outcome {
+        auto made = std::make_shared<OpenedAsModel>(app::open_as_model(recorded, stop));
+        made->document.pins = pins;
+        return [this, made](Opened& opened) {
+            tell(fmt::format("Opened {} as a model. {}", shown(made->folder), made->proof), false);
+            remember(state_.recent_models, made->folder);
+            opened.commands.push_back({command::OpenDocument{std::move(made->document), false, ""}, ""});
+            state_.opened = FileKind::Model;
+            ++state_.openings;
         };
     });
 }

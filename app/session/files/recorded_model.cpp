@@ -1,0 +1,39 @@
+#include "app/session/files/recorded_model.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "app/session/document/model_document.hpp"
+#include "app/session/states/opened_model.hpp"
+#include "engine/families/write_model.hpp"
+#include "engine/recording/model_of_recording.hpp"
+
+namespace attn::app {
+namespace {
+
+/// A text for each sequence: the ids of its tokens.
+std::vector<std::string> texts_of(const TokenBatch& tokens) {
+    std::vector<std::string> texts;
+    for (std::int64_t text = 0; text < tokens.size(); ++text) {
+        const auto first = tokens.ids.begin() + text * tokens.length;
+        texts.push_back(fmt::format("{}", fmt::join(first, first + tokens.length, " ")));
+    }
+    return texts;
+}
+
+}  // namespace
+
+OpenedAsModel open_as_model(const RecordedNumbers& recorded, const std::stop_token& stop) {
+    const OpenedRecording& opened = *recorded.recording;
+    const recording::RecordedModel model = recording::model_of_recording(opened.recording(), recorded.step, stop);
+    const std::string name = std::filesystem::path(opened.name()).stem().string();
+    const std::filesystem::path folder = opened.path() / fmt::format("{}-model-{}", name, recorded.step);
+    if (!holds_model(folder, *model.parameters)) write_model(folder, *model.parameters);
+    OpenedAsModel result{folder, document_of_model(OpenedModel::open(folder)), model.proof()};
+    result.document.texts = texts_of(model.tokens);
+    return result;
+}
+
+}  // namespace attn::app
