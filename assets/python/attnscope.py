@@ -10,6 +10,8 @@
 
     attnscope.save("run.attn", q=q, k=k, weights=w)     # arrays of any library
 
+    attnscope.open(model, "my-model")                   # the same weights in a model that attnscope runs
+
 `record` notes every operation that runs in its block. When the block ends, it looks for attentions among them: a product whose result
 goes through a softmax into another product. Every tensor between is a stage (q, k, v, scores, scaled, masked, weights, context, ...) and
 is written to a folder, which attnscope shows. Your code, its results and its random numbers stay as they are.
@@ -23,6 +25,7 @@ import collections
 import datetime
 import hashlib
 import heapq
+import io
 import itertools
 import json
 import linecache
@@ -3167,7 +3170,7 @@ def write_safetensors(path, tensors, metadata):
         text = json.dumps(header, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)
         failed = None
-        with open(temporary, "wb") as file:
+        with io.open(temporary, "wb") as file:
             file.write(len(text).to_bytes(8, "little"))
             file.write(text)
             for each in tensors:
@@ -3189,7 +3192,7 @@ def write_safetensors(path, tensors, metadata):
 def write_json(path, content):
     """Writes JSON under another name, and renames it. Numbers that JSON does not have become text ("-inf")."""
     temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.tmp")
-    with open(temporary, "w", encoding="utf-8") as file:
+    with io.open(temporary, "w", encoding="utf-8") as file:
         json.dump(plain(content), file, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     os.replace(temporary, path)
 
@@ -3652,7 +3655,7 @@ class Run:
 
     def append(self, kind, content):
         if kind not in self.streams:
-            self.streams[kind] = open(os.path.join(self.path, f"{kind}-run{self.run}-rank{self.rank}.jsonl"), "a", encoding="utf-8")
+            self.streams[kind] = io.open(os.path.join(self.path, f"{kind}-run{self.run}-rank{self.rank}.jsonl"), "a", encoding="utf-8")
         stream = self.streams[kind]
         stream.write(json.dumps(plain(content), ensure_ascii=False, allow_nan=False) + "\n")
         if time.monotonic() > self.flushed + 0.2:
@@ -3765,7 +3768,7 @@ def _rank():
 def _run_of(path):
     """The number of a run that was recorded before; 0 if the file cannot be read, None if there is none."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with io.open(path, encoding="utf-8") as file:
             return int(json.load(file).get("run", 0))
     except FileNotFoundError:
         return None
@@ -3901,11 +3904,51 @@ def show(tokens=None, name="attention", **arrays):
     write_safetensors(file, _tensors_of(arrays, name), {**_metadata_of(tokens, _Window.steps), "run": "1", "rank": "0"})
     _Window.steps += 1
     if _Window.process is None or _Window.process.poll() is not None:
-        program = os.environ.get("ATTNSCOPE") or shutil.which("attnscope")
-        if not program:
-            raise FileNotFoundError("there is no program attnscope on the PATH; set ATTNSCOPE to it, or open " + _Window.folder + " with it")
-        _Window.process = subprocess.Popen([program, _Window.folder], stdin=subprocess.DEVNULL)
+        _Window.process = subprocess.Popen([_program(f"open {_Window.folder} with it"), _Window.folder], stdin=subprocess.DEVNULL)
     return _Window.folder
+
+
+def _program(otherwise):
+    program = os.environ.get("ATTNSCOPE") or shutil.which("attnscope")
+    if not program:
+        raise FileNotFoundError("there is no program attnscope on the PATH; set ATTNSCOPE to it, or " + otherwise)
+    return program
+
+
+def open(module, path, *inputs):
+    """Writes a PyTorch module as a model that attnscope runs: attnscope.open(model, "my-model"), then `attnscope my-model`.
+
+    The module runs once, in evaluation, on `inputs`: ids of tokens, or vectors [B,T,C] of a layer or an attention. Without them, a module
+    with an embedding gets the first ids, any other one random vectors. Raises RuntimeError with the reason if no model of attnscope
+    computes what the module computes. The program is found as by `show`. Returns the folder."""
+    import torch
+    program = _program("record it, and open it as a model there")
+    inputs = inputs or (_first_inputs(module),)
+    training = [each for each in module.modules() if each.training]
+    with tempfile.TemporaryDirectory(prefix="attnscope-") as folder:
+        try:
+            module.eval()
+            with torch.enable_grad(), record(os.path.join(folder, "run.attn"), module):  # without gradients, layers run as one operation
+                module(*inputs)
+        finally:
+            for each in training:
+                each.training = True
+        done = subprocess.run([program, "recording", os.path.join(folder, "run.attn"), "--model", os.fspath(path)], capture_output=True,
+                              text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    return os.fspath(path)
+
+
+def _first_inputs(module):
+    """Something that a module can read: as many ids as all its embeddings have, or vectors of the width of its first linear map."""
+    import torch
+    sizes = [each.num_embeddings for each in module.modules() if isinstance(each, torch.nn.Embedding)]
+    if sizes:
+        return torch.arange(min(sizes + [8]))[None]
+    linear = next(each for each in module.modules() if isinstance(each, (torch.nn.Linear, torch.nn.MultiheadAttention)))
+    width = linear.embed_dim if isinstance(linear, torch.nn.MultiheadAttention) else linear.in_features
+    return torch.randn(1, 8, width, generator=torch.Generator().manual_seed(0))
 
 
 def _metadata_of(tokens, step):

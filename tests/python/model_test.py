@@ -5,9 +5,10 @@ import json
 import math
 import os
 import shutil
+import unittest.mock
 
 import reading
-from program_test import change_number, run
+from program_test import PROGRAM, change_number, run
 from reading import np, torch
 
 if torch is not None:
@@ -323,6 +324,26 @@ class ModelTest(reading.FolderTest):
         said = self.refusal_of(dropping, torch.arange(6)[None])
         self.assertIn("differs at layers.0/residual_2", said)
         self.assertIn("record after model.eval()", said)
+
+    def test_open_writes_a_module(self):
+        torch.manual_seed(7)
+        with unittest.mock.patch.dict(os.environ, ATTNSCOPE=PROGRAM):
+            model = Language(dropout=0.5).train()
+            model.layers[1].eval()
+            state, modes = torch.get_rng_state(), [each.training for each in model.modules()]
+            folder = attnscope.open(model, self.path("written"))
+            self.assertEqual(modes, [each.training for each in model.modules()])
+            self.assertTrue(torch.equal(state, torch.get_rng_state()))
+            ids = [9, 8, 7, 1, 0]
+            with torch.no_grad():
+                expected = model.eval()(torch.tensor([ids]))[0].numpy()
+            np.testing.assert_allclose(logits_of(folder, ids, self.path("logits.npy")), expected, rtol=2e-5, atol=2e-5)
+            attnscope.open(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), self.path("layer"))
+            attnscope.open(Layer(8, heads=2), self.path("own layer"), torch.randn(2, 3, 8))
+            with self.assertRaisesRegex(RuntimeError, "already holds a model"):
+                attnscope.open(model, folder)
+            with self.assertRaisesRegex(RuntimeError, "is no activation that a model of ours has"):
+                attnscope.open(Language(activation=torch.tanh), self.path("other"))
 
     def test_encoder_layers_in_one_operation_are_refused(self):
         layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
