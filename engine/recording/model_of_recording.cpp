@@ -72,9 +72,11 @@ public:
         const StageNumbers theirs =
             unedited_stage(graph_, pair.attention == nullptr ? nobody_ : *pair.attention, *pair.stage, step_, parameter_);
         if (!theirs.numbers) throw Error(fmt::format("{} cannot be compared: {}", escaped(pair.name(), 0), theirs.why));
-        expect_same_shape(pair, *theirs.numbers, ours->value.shape());
-        const Distance distance = distance_of(theirs.numbers->values, ours->value.values(), rounded_.find(pair.ours)->value.values());
-        if (distance.excess > 1) refuse(pair, *theirs.numbers, distance, ours->value.values());
+        const Tensor<double> exact = part_of(ours->value, pair);
+        const Tensor<float> rounded = part_of(rounded_.find(pair.ours)->value, pair);
+        expect_same_shape(pair, *theirs.numbers, exact.shape());
+        const Distance distance = distance_of(theirs.numbers->values, exact.values(), rounded.values());
+        if (distance.excess > 1) refuse(pair, *theirs.numbers, distance, exact);
         result.farthest = std::max(result.farthest, distance.far);
         ++result.compared;
     }
@@ -85,6 +87,19 @@ private:
         ForwardSettings settings;
         settings.masks.causal = parts.config.architecture == Architecture::DecoderOnly;
         return trace_forward<Scalar>(std::move(parameters), parts.tokens, {}, settings, stop);
+    }
+
+    /// Of a stage with heads, those that the recorded attention has.
+    template <class Scalar>
+    static Tensor<Scalar> part_of(const Tensor<Scalar>& whole, const StagePair& pair) {
+        constexpr int kHeads = 1;
+        const Shape& shape = whole.shape();
+        if (!pair.first_head || shape.rank() != 4) return whole;
+        const std::int64_t count = pair.attention->size('H'), head = shape[2].size * shape[3].size, all = shape[kHeads].size * head;
+        Tensor<Scalar> part(shape.with_size(kHeads, count));
+        for (std::int64_t text = 0; text < shape[0].size; ++text)
+            std::copy_n(whole.data() + text * all + *pair.first_head * head, count * head, part.data() + text * count * head);
+        return part;
     }
 
     /// A recorded axis that is missing, or of size 1, before the others holds for all.
@@ -123,8 +138,8 @@ private:
         return distance;
     }
 
-    [[noreturn]] void refuse(const StagePair& pair, const Numbers& theirs, const Distance& distance, std::span<const double> ours) const {
-        const Shape& shape = exact_.find(pair.ours)->value.shape();
+    [[noreturn]] void refuse(const StagePair& pair, const Numbers& theirs, const Distance& distance, const Tensor<double>& ours) const {
+        const Shape& shape = ours.shape();
         std::vector<std::int64_t> cell(static_cast<std::size_t>(shape.rank()));
         std::int64_t rest = distance.at;
         for (std::size_t axis = cell.size(); axis-- > 0;) {
@@ -136,7 +151,7 @@ private:
         const bool in_training = std::any_of(graph_.attentions.begin(), graph_.attentions.end(),
                                              [](const RecordedAttention& each) { return each.training == std::optional(true); });
         throw Error(fmt::format("the model that the graph describes differs at {}[{}]: {:.6g} recorded, {:.6g} computed{}",
-                                escaped(pair.name(), 0), fmt::join(cell, ","), theirs.values[at % theirs.values.size()], ours[at],
+                                escaped(pair.name(), 0), fmt::join(cell, ","), theirs.values[at % theirs.values.size()], ours.values()[at],
                                 in_training ? "; if the code drops numbers at random, record after model.eval()" : ""));
     }
 

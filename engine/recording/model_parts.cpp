@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -37,7 +38,8 @@ public:
 
     ModelParts find() {
         if (graph_.attentions.empty()) throw Error("no attention was recorded");
-        for (std::size_t i = 0; i < graph_.attentions.size(); ++i) layer(i);
+        find_layers();
+        for (std::size_t i = 0; i < layers_.size(); ++i) layer(i);
         head();
         expect_all_used();
         settle_sizes();
@@ -98,15 +100,28 @@ private:
         const std::int64_t columns = std::max(result.size('H'), result.size('G')) * result.shape.back();
         const std::int64_t rows = fitting->weight.shape[fitting->transposed ? 0 : 1], stored = fitting->weight.shape[1];
         const std::vector<double> weight = values_as<double>(fitting->weight, step_.source());
-        FoundMatrix& matrix = parts_.parameters[name + ".weight"] = {rows, columns, {}};
+        FoundMatrix matrix{rows, columns, {}};
         for (std::int64_t row = 0; row < rows; ++row)
             for (std::int64_t column = fitting->first; column < fitting->first + columns; ++column)
                 matrix.values.push_back(
                     weight[static_cast<std::size_t>(fitting->transposed ? row * stored + column : column * stored + row)]);
+        put_beside(name + ".weight", matrix);
         if (!fitting->bias) return;
         const std::vector<double> bias = values_as<double>(*fitting->bias, step_.source());
         const auto first = bias.begin() + fitting->first;
-        parts_.parameters[name + ".bias"] = {1, columns, {first, first + columns}};
+        put_beside(name + ".bias", {1, columns, {first, first + columns}});
+    }
+
+    /// Columns of further heads follow those of the first.
+    void put_beside(const std::string& name, const FoundMatrix& columns) {
+        FoundMatrix& all = parts_.parameters[name];
+        FoundMatrix both{columns.rows, all.columns + columns.columns, {}};
+        for (std::int64_t row = 0; row < both.rows; ++row)
+            for (const FoundMatrix* each : {&std::as_const(all), &columns}) {
+                const auto begin = each->values.begin() + row * each->columns;
+                both.values.insert(both.values.end(), begin, begin + each->columns);
+            }
+        all = std::move(both);
     }
     void linear_around(const RecordedStage& stage, Stage role, int layer, const std::string& name) {
         use(stage, role, layer);
@@ -140,10 +155,27 @@ private:
 
     // Layers.
 
+    /// Whether two attentions are heads of one: they read the same, and one linear map reads both.
+    static bool are_heads_of_one(const RecordedAttention& a, const RecordedAttention& b) {
+        const RecordedStage *out = a.find("attention_out"), *other = b.find("attention_out");
+        return out != nullptr && other != nullptr && out->parameters == other->parameters && source_of(a) == source_of(b);
+    }
+
+    void find_layers() {
+        for (const RecordedAttention& each : graph_.attentions) expect_known(each);
+        const std::span<const RecordedAttention> all = graph_.attentions;
+        for (std::size_t first = 0, end = 0; first < all.size(); first = end) {
+            for (end = first + 1; end < all.size() && are_heads_of_one(all[first], all[end]);) ++end;
+            layers_.push_back(all.subspan(first, end - first));
+            if (layers_.back().size() != layers_.front().size()) refuse(all[first], "has another number of heads than the first layer");
+        }
+        for (const RecordedAttention& each : all)
+            if (each.size('H') != all[0].size('H')) refuse(each, "has another number of heads than the first attention");
+    }
+
     void layer(std::size_t i) {
-        const RecordedAttention& attention = graph_.attentions[i];
+        const RecordedAttention& attention = layers_[i].front();
         const int number = static_cast<int>(i);
-        expect_known(attention);
         LayerForm form;
         const std::string source = source_of(attention), after = attend(attention, source, number, form);
         stream_ = form.norm == NormPlacement::Post || !form.feed_forward ? after : stream_;
@@ -159,7 +191,7 @@ private:
         const RecordedStage* sum = reader(result, "add");
         form.residual = sum != nullptr;
         enter(source, sum == nullptr ? "" : other_input(*sum, result), number);
-        take_attention(attention, number);
+        take_attentions(number);
         const std::string prefix = fmt::format("layers.{}.", number);
         const bool pre = source != stream_;
         if (pre) {
@@ -189,15 +221,25 @@ private:
         embed(normed != nullptr && normed->inputs.size() == 1 ? normed->inputs[0] : stream_);
     }
 
-    void take_attention(const RecordedAttention& attention, int number) {
+    void take_attentions(int number) {
+        const std::span<const RecordedAttention> heads = layers_[static_cast<std::size_t>(number)];
+        std::int64_t first_head = 0;
+        for (const RecordedAttention& each : heads) {
+            take_attention(each, number, heads.size() > 1 ? std::optional(first_head) : std::nullopt);
+            first_head += each.size('H');
+        }
+    }
+
+    void take_attention(const RecordedAttention& attention, int number, std::optional<std::int64_t> first_head) {
         Follower follower(graph_, attention, step_, parameter_);
         const std::string prefix = fmt::format("layers.{}.attention.", number);
         const auto place = [&](const char* name) { return attention.find(name) - attention.stages.data(); };
         const bool masks_first =
             attention.find("masked") != nullptr && attention.find("scaled") != nullptr && place("masked") < place("scaled");
         for (const RecordedStage& stage : attention.stages) {
-            const StagePair at{{role_of(stage), number}, &attention, &stage};
-            if (stage.op == "linear") linear(follower, at, prefix + (stage.name == "attention_out" ? "out" : stage.name));
+            const StagePair at{{role_of(stage), number}, &attention, &stage, first_head};
+            const bool is_out = stage.name == "attention_out", is_taken = is_out && first_head.value_or(0) > 0;
+            if (stage.op == "linear" && !is_taken) linear(follower, at, prefix + (is_out ? "out" : stage.name));
             // What is masked before it is scaled are other numbers than ours, though the weights are the same.
             if (masks_first && (stage.name == "masked" || stage.name == "scaled")) continue;
             parts_.stages.push_back(at);
@@ -238,7 +280,7 @@ private:
     std::string without_feed_forward(const std::string& prefix, int number, bool pre, LayerForm& form, const RecordedStage* normed) {
         if (pre || normed == nullptr) return stream_;
         const auto next = static_cast<std::size_t>(number) + 1;
-        const bool is_norm_of_next = next < graph_.attentions.size() && reader(normed->name, "add") == nullptr;
+        const bool is_norm_of_next = next < layers_.size() && reader(normed->name, "add") == nullptr;
         if (is_norm_of_next) return stream_;
         norm(*normed, Stage::Norm1, number, prefix + "norm_1");
         form.norm = NormPlacement::Post;
@@ -399,10 +441,11 @@ private:
     void settle_sizes() {
         Config& config = parts_.config;
         const RecordedAttention& first = graph_.attentions.front();
-        config.num_layers = static_cast<std::int64_t>(graph_.attentions.size());
-        config.num_heads = first.size('H');
-        config.num_kv_heads = first.size('G') == first.size('H') ? 0 : first.size('G');
-        config.d_head = first.size('H') * first.size('D') == config.d_model ? 0 : first.size('D');
+        config.num_layers = static_cast<std::int64_t>(layers_.size());
+        const auto beside = static_cast<std::int64_t>(layers_.front().size());
+        config.num_heads = beside * first.size('H');
+        config.num_kv_heads = first.size('G') == first.size('H') ? 0 : beside * first.size('G');
+        config.d_head = config.num_heads * first.size('D') == config.d_model ? 0 : first.size('D');
         if (form_.feed_forward) config.d_ff = parts_.parameters.at("layers.0.ffn.in.weight").columns;
         config.output_projection = form_.output_projection;
         config.residual = form_.residual;
@@ -449,10 +492,11 @@ private:
     const FindParameter& parameter_;
     Follower around_;
     ModelParts parts_;
-    LayerForm form_;              ///< of the first layer
-    std::string stream_;          ///< the sum that the layers add to, as far as they were read
-    std::string table_;           ///< parameter of the tokens' embedding
-    std::set<std::string> used_;  ///< stages around the attentions that our model has
+    std::vector<std::span<const RecordedAttention>> layers_;  ///< the attention of each layer, or its heads
+    LayerForm form_;                                          ///< of the first layer
+    std::string stream_;                                      ///< the sum that the layers add to, as far as they were read
+    std::string table_;                                       ///< parameter of the tokens' embedding
+    std::set<std::string> used_;                              ///< stages around the attentions that our model has
     KnownNorms norms_;
     KnownCurves curves_;
 };

@@ -1,6 +1,8 @@
 #pragma once
 /// A recorded stage that stands for one of ours, and why it does not.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,8 @@ struct StagePair {
     StageId ours;
     const RecordedAttention* attention = nullptr;  ///< null: the stage is around the attentions
     const RecordedStage* stage = nullptr;
+    /// Where each head is an attention of its own: the first of our heads that it has. None: it has all.
+    std::optional<std::int64_t> first_head{};
 
     /// As the recording calls it: "blocks.0.attn/weights".
     std::string name() const;

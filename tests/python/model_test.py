@@ -19,20 +19,26 @@ if torch is not None:
     class Attention(nn.Module):
         """Of several heads; `given` changes how it is written, and what it computes."""
 
-        def __init__(self, width, heads, packed=False, bias=True, causal=True, out=True, scale=None, fill=-math.inf, mask=None, **_):
+        def __init__(self, width, heads, packed=False, bias=True, causal=True, out=True, scale=None, fill=-math.inf, mask=None,
+                     listed=False, size=None, **_):
             super().__init__()
             self.heads, self.packed, self.causal, self.scale, self.fill = heads, packed, causal, scale, fill
             self.mask = mask
-            if packed:
+            self.listed = None
+            if listed:
+                self.listed = nn.ModuleList(Attention(width, 1, bias=bias, causal=causal, out=False, size=width // heads) for _ in range(heads))
+            elif packed:
                 self.qkv = nn.Linear(width, 3 * width, bias=bias)
             else:
-                self.q, self.k, self.v = (nn.Linear(width, width, bias=bias) for _ in range(3))
+                self.q, self.k, self.v = (nn.Linear(width, size or width, bias=bias) for _ in range(3))
             self.out = nn.Linear(width, width, bias=bias) if out else None
 
         def split(self, x):
             return x.view(*x.shape[:-1], self.heads, -1).transpose(-2, -3)
 
         def forward(self, x):
+            if self.listed is not None:
+                return self.out(torch.cat([head(x) for head in self.listed], -1))
             q, k, v = self.qkv(x).chunk(3, -1) if self.packed else (self.q(x), self.k(x), self.v(x))
             q, k, v = self.split(q), self.split(k), self.split(v)
             scores = q @ k.transpose(-2, -1) * (self.scale or q.shape[-1] ** -0.5)
@@ -42,7 +48,7 @@ if torch is not None:
             if self.mask is not None:
                 scores = scores.masked_fill(self.mask(T), -math.inf)
             heads = scores.softmax(-1) @ v
-            heads = heads.transpose(-2, -3).reshape(x.shape)
+            heads = heads.transpose(-2, -3).flatten(-2)
             return heads if self.out is None else self.out(heads)
 
     class RmsNorm(nn.Module):
@@ -118,6 +124,8 @@ VARIANTS = {
     "one_head": dict(heads=1),
     "three_heads": dict(heads=3, layers=1),
     "four_heads": dict(heads=4, layers=3),
+    "heads_in_a_list": dict(listed=True, heads=3),
+    "heads_in_a_list_without_biases": dict(listed=True, bias=False),
     "packed": dict(packed=True),
     "packed_and_tied": dict(packed=True, tied=True, norm="pre"),
     "without_biases": dict(bias=False),
