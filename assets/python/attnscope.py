@@ -1937,8 +1937,12 @@ class Around:
         elif node.op == "mul" and self.gate_of(node) is not None:
             gate, hidden, called = self.gate_of(node)
             self.entry("ffn_activation", "activation", node, result, inputs=[gate, hidden], called=called, gated=True)
-        elif node.op in ACTIVATION and self.behind_linear(node.args[0]) and not self.gates(result):
+        elif node.op in ACTIVATION and self.behind_linear(node.args[0]) and not self.gates(result) and not any(
+                self.written_out(user) for user in result.users or ()):
             self.entry("ffn_activation", "activation", node, result, inputs=[node.args[0]], called=node.op)
+        elif self.written_out(node) is not None:
+            bent, called = self.written_out(node)
+            self.entry("ffn_activation", "activation", node, result, inputs=[bent], called=called)
         elif node.op == "add" and all(type(each) is Value for each in node.args[:2]):
             self.addition(node, result)
         elif node.op == "mul" and self.embedded(result) is not None:
@@ -2023,8 +2027,21 @@ class Around:
         for one, other in (node.args[:2], node.args[1::-1]):
             if _made_by(one, *ACTIVATION):
                 gate, hidden = linear_of(one.maker.args[0]), linear_of(other)
-                if gate and hidden and strip(gate[0]) is strip(hidden[0]):
+                if gate and hidden and strip(one.maker.args[0]) is not strip(other) and strip(gate[0]) is strip(hidden[0]):
                     return one.maker.args[0], other, one.maker.op
+        return None
+
+    def written_out(self, node):
+        """(x, name) of an activation of a linear map that is written out: x/2 * (1 + tanh(...)) or erf, and x * sigmoid(...)."""
+        if node.op != "mul" or not all(type(each) is Value for each in node.args[:2]):
+            return None
+        for x, factor in (node.args[:2], node.args[1::-1]):
+            called = "silu" if _made_by(factor, "sigmoid") else None
+            if _made_by(factor, "add") and _made_by(factor.maker.args[0], "tanh", "erf") and _made_by(x, "mul") and factor_of(
+                    x.maker, x.maker.args[0]) == 0.5:
+                x, called = x.maker.args[0], "gelu"
+            if called and self.behind_linear(x) and bends_only(factor, x):
+                return x, called
         return None
 
     def behind_linear(self, value):
@@ -2035,7 +2052,7 @@ class Around:
         for _ in range(8):
             if value.maker is None:
                 return False
-            if value.maker.op in ACTIVATION or value.maker.op == "mul" and any(
+            if value.maker.op in ACTIVATION or self.written_out(value.maker) is not None or value.maker.op == "mul" and any(
                     _made_by(strip(each), *ACTIVATION) for each in value.maker.inputs()):
                 return True
             value = passed(value)
@@ -2066,7 +2083,7 @@ class Around:
         if a.shape != b.shape or is_parameter(a) or is_parameter(b):
             return
         early, late = (a, b) if a.number < b.number else (b, a)
-        if descends(late, early):
+        if descends(late, early) and not bends_only(late, early):
             added = self.named.get(self.nearest(late))
             if added is not None and added[0] is None:  # a norm may stand between
                 norm = self.by_name.get(added[1])
@@ -2153,6 +2170,15 @@ def passed(value):
     if node.kind in ("view", "permute", "same", "cut") or is_dropout(node, node.args[0]):
         return node.args[0]
     return None
+
+
+def bends_only(late, early, depth=8):
+    """Is each number of one value made of the same number of another, and of nothing else?"""
+    late = strip(late)
+    if late is strip(early):
+        return True
+    inputs = late.maker.inputs() if late.maker is not None and late.maker.kind == "elementwise" else []
+    return depth > 0 and bool(inputs) and all(bends_only(each, early, depth - 1) for each in inputs)
 
 
 def descends(late, early, stop=None, limit=300):

@@ -51,6 +51,9 @@ if torch is not None:
             heads = heads.transpose(-2, -3).flatten(-2)
             return heads if self.out is None else self.out(heads)
 
+    def written_out(x):
+        return 0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0))))
+
     class RmsNorm(nn.Module):
         def __init__(self, width):
             super().__init__()
@@ -137,6 +140,9 @@ VARIANTS = {
     "no_last_norm": dict(final=False),
     "sees_everything": dict(causal=False),
     "relu": dict(activation=F.relu if torch is not None else None),
+    "gelu_written_out": dict(activation=written_out if torch is not None else None),
+    "gelu_by_erf": dict(activation=(lambda x: x * 0.5 * (1 + torch.erf(x / math.sqrt(2)))) if torch is not None else None),
+    "silu_written_out": dict(activation=(lambda x: x * torch.sigmoid(x)) if torch is not None else None),
     "gated": dict(gated=True, activation=F.silu if torch is not None else None, rms=True, bias=False),
     "rms": dict(rms=True),
     "without_positions": dict(positions=None),
