@@ -33,7 +33,9 @@ const wheel = (where, deltaY) => at('canvas').dispatchEvent(new WheelEvent('whee
 function letGo(first) {
   const canvas = at('canvas');
   canvas.dispatchEvent(new MouseEvent('mousemove', {clientX: -1, clientY: -1, bubbles: true}));
-  canvas.dispatchEvent(new TouchEvent('touchcancel', {changedTouches: [first], bubbles: true, cancelable: true}));
+  // Not a TouchEvent, which Firefox does not have everywhere where there are fingers.
+  const cancelled = new Event('touchcancel', {bubbles: true, cancelable: true});
+  canvas.dispatchEvent(Object.assign(cancelled, {touches: [], targetTouches: [], changedTouches: [first]}));
 }
 
 function place(finger) { return {clientX: finger.clientX, clientY: finger.clientY}; }

@@ -432,7 +432,8 @@ Picture picture_of(PanelContext& context) {
 /// In the lowest windows a small picture of the input could not be read: the input can be drawn where the result stands.
 bool can_draw_input(const PanelContext& context, const Equation& equation) {
     constexpr float kLowest = 640;
-    if (ImGui::GetIO().DisplaySize.y >= context.px(kLowest) || equation.layout != Layout::Rowwise || equation.operands.size() != 1) return false;
+    if (ImGui::GetIO().DisplaySize.y >= context.px(kLowest) || equation.layout != Layout::Rowwise || equation.operands.size() != 1)
+        return false;
     const std::optional<CellRef>& origin = equation.operands.front().origin;
     return origin && origin->parameter.empty();
 }
@@ -445,13 +446,15 @@ StageId drawn_stage(const PanelContext& context, const Equation& equation) {
 
 /// The switch between the two, in the place of the small picture.
 void switch_to_input(PanelContext& context, Equation& equation, EquationLayout& layout) {
-    constexpr float kSwitch = 44;
+    constexpr float kSwitch = 44, kBelowText = 6;
     const StageId& id = context.view.stage;
     const std::string from = stage_name(equation.operands.front().origin->stage), to = stage_name(id);
     const std::array<std::string_view, 2> names = {from, to};
     const bool of_input = drawn_stage(context, equation) != id;
     int shown = of_input ? 0 : 1;
-    ImGui::SetCursorScreenPos({layout.bar.min.x, layout.bar.min.y - context.px(kSwitch)});
+    const float y = layout.bar.min.y - context.px(kSwitch);
+    layout.text.max.y = std::min(layout.text.max.y, y - context.px(kBelowText));
+    ImGui::SetCursorScreenPos({layout.bar.min.x, y});
     if (segmented(context.ui(), "##input", names, shown, segmented_width(context.ui(), names),
                   {.tooltip = "What this stage makes its numbers of, or these numbers."}))
         context.view.input_of = shown == 0 ? std::optional(id) : std::nullopt;
@@ -467,8 +470,8 @@ void draw_picture(PanelContext& context, Picture& picture, const Box& area, floa
     const bool labels = equation.result.col_axis == Axis::S || equation.result.col_axis == Axis::V || equation.result.col_axis == Axis::T;
     EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
     follow_morph(context, equation);
-    draw_text_block(context, layout.text, picture.text);
     if (layout.beside && can_draw_input(context, equation)) switch_to_input(context, equation, layout);
+    draw_text_block(context, layout.text, picture.text);
     if (equation.layout == Layout::Product) draw_product(context, equation, layout, labels);
     else if (equation.layout == Layout::Difference) draw_difference(context, equation, layout, labels);
     else draw_row(context, equation, layout, labels, picture.comparing);
