@@ -375,7 +375,7 @@ TEST_F(EngineerTrial, E1OwnModel) {
     frames(4, ui_frame);
     ASSERT_NE(session->document().model, nullptr) << session->files().notice;
     EXPECT_LE(clicks, 6);
-    EXPECT_EQ(weights_origin(session->document()).text, "published model");
+    EXPECT_EQ(weights_origin(session->document()).text, "opened model");
     EXPECT_TRUE(find_labelled("##top", "##origin")) << "the badge";
     const std::int64_t heads = trace().config.num_heads;
     EXPECT_EQ(heads, session->document().model->config().num_heads);
