@@ -5,6 +5,7 @@
 const touch = {
   used: false,    // whether this visitor has touched the page: others have a keyboard
   first: null,    // where a single finger was, as long as it may begin to scroll or does
+  seen: false,    // whether the program has drawn a frame since that finger came: only then it knows what is below
   scrolls: false,
   fingers: null,  // the middle and the distance of two fingers
   turned: 0,      // how far the distance has changed that is not yet a turn of the wheel, in doublings
@@ -45,7 +46,7 @@ function scrollsBy(finger) {
   if (touch.scrolls || !touch.first) return touch.scrolls;
   const across = Math.abs(finger.clientX - touch.first.clientX), along = Math.abs(finger.clientY - touch.first.clientY);
   const meant = 8;  // pixels
-  if (Math.max(across, along) < meant) return false;
+  if (!touch.seen || Math.max(across, along) < meant) return false;
   touch.scrolls = along > across && Boolean(_attn_can_scroll());
   if (!touch.scrolls) touch.first = null;
   else letGo(finger);
@@ -87,9 +88,16 @@ function endGesture() {
   touch.fingers = null;
 }
 
+function awaitFrame(finger) {
+  touch.first = place(finger);
+  touch.seen = false;
+  // The next frame takes the press, and is drawn before the one after it.
+  requestAnimationFrame(() => requestAnimationFrame(() => { touch.seen = true; }));
+}
+
 function onOneFinger(event) {
   const finger = event.changedTouches[0], scrolled = touch.scrolls;
-  if (event.type === 'touchstart') touch.first = place(finger);
+  if (event.type === 'touchstart') awaitFrame(finger);
   else if (event.type === 'touchmove' && scrollsBy(finger)) scrollTo(finger);
   else if (event.type !== 'touchmove') touch.first = null, touch.scrolls = false;
   if (!touch.scrolls && !scrolled) return;
