@@ -204,8 +204,11 @@ TEST_F(TrainTrial, FollowARunFromItsFolder) {
     train_to(20);
     press_control("##top", {"##file", "button"});
     press_control("##Popup", {"Open…", "item"}, 16, 5);
-    type_path((folder / "run/").string());
-    ASSERT_TRUE(becomes([&] { return files.preview != nullptr && files.preview->words.starts_with("Training run"); }));
+    const std::string typed = (folder / "run/").string();
+    type_path(typed);
+    // The words about what had been typed before the last letter are the same.
+    ASSERT_TRUE(becomes(
+        [&] { return files.preview != nullptr && files.preview->path == typed && files.preview->words.starts_with("Training run"); }));
     press(Key::Enter, ui_frame);
     ASSERT_TRUE(becomes([&] { return run().run != 0; })) << session->files().notice;
     ASSERT_TRUE(becomes([&] { return run().followed; }));
