@@ -30,13 +30,13 @@ function twoFingers(touches) {
 const mouse = (type, where, more) => at('canvas').dispatchEvent(new MouseEvent(type, {...where, bubbles: true, button: 1, ...more}));
 const wheel = (where, deltaY) => at('canvas').dispatchEvent(new WheelEvent('wheel', {...where, bubbles: true, cancelable: true, deltaY}));
 
-/// What the first finger has pressed is let go where there is nothing, so that it is no click.
-function letGo(first) {
+/// What a finger has pressed is let go where there is nothing, so that it is no click. Of several, which was first differs by browser.
+function letGo(fingers) {
   const canvas = at('canvas');
   canvas.dispatchEvent(new MouseEvent('mousemove', {clientX: -1, clientY: -1, bubbles: true}));
   // Not a TouchEvent, which Firefox does not have everywhere where there are fingers.
   const cancelled = new Event('touchcancel', {bubbles: true, cancelable: true});
-  canvas.dispatchEvent(Object.assign(cancelled, {touches: [], targetTouches: [], changedTouches: [first]}));
+  canvas.dispatchEvent(Object.assign(cancelled, {touches: [], targetTouches: [], changedTouches: [...fingers]}));
 }
 
 function place(finger) { return {clientX: finger.clientX, clientY: finger.clientY}; }
@@ -49,7 +49,7 @@ function scrollsBy(finger) {
   if (!touch.seen || Math.max(across, along) < meant) return false;
   touch.scrolls = along > across && Boolean(_attn_can_scroll());
   if (!touch.scrolls) touch.first = null;
-  else letGo(finger);
+  else letGo([finger]);
   return touch.scrolls;
 }
 
@@ -60,7 +60,7 @@ function scrollTo(finger) {
 }
 
 function beginGesture(event) {
-  letGo(event.touches[0]);
+  letGo(event.touches);
   touch.first = null;
   touch.scrolls = false;
   touch.fingers = twoFingers(event.touches);
