@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/cli/picture.hpp"
 #include "tests/cli/process.hpp"
 
 namespace attn::test {
@@ -15,22 +16,7 @@ namespace {
 
 constexpr unsigned kShrink = 4, kChannels = 3;
 
-struct Small {
-    unsigned width = 0, height = 0;
-    std::vector<std::uint8_t> bytes;
-};
-
-Small read_png(const std::string& path) {
-    png_image image{};
-    image.version = PNG_IMAGE_VERSION;
-    if (png_image_begin_read_from_file(&image, path.c_str()) == 0) throw std::runtime_error(path + ": " + image.message);
-    image.format = PNG_FORMAT_RGB;
-    Small read{image.width, image.height, std::vector<std::uint8_t>(std::size_t{image.width} * image.height * kChannels)};
-    if (png_image_finish_read(&image, nullptr, read.bytes.data(), 0, nullptr) == 0) throw std::runtime_error(path + ": " + image.message);
-    return read;
-}
-
-void write_png(const std::string& path, const Small& picture) {
+void write_png(const std::string& path, const Picture& picture) {
     png_image image{};
     image.version = PNG_IMAGE_VERSION;
     image.width = picture.width;
@@ -40,8 +26,8 @@ void write_png(const std::string& path, const Small& picture) {
 }
 
 /// The mean of every 4 x 4 pixels: where a pane or a word stands still shows, single edges of letters do not.
-Small shrunk(const Small& large) {
-    Small small{large.width / kShrink, large.height / kShrink, {}};
+Picture shrunk(const Picture& large) {
+    Picture small{large.width / kShrink, large.height / kShrink, {}};
     for (unsigned y = 0; y < small.height; ++y)
         for (unsigned x = 0; x < small.width; ++x)
             for (unsigned channel = 0; channel < kChannels; ++channel) {
@@ -56,7 +42,7 @@ Small shrunk(const Small& large) {
 }
 
 /// The share of pixels that differ to the eye.
-double difference(const Small& a, const Small& b) {
+double difference(const Picture& a, const Picture& b) {
     constexpr int kSeen = 12;
     if (a.width != b.width || a.height != b.height) return 1;
     std::size_t different = 0;
@@ -82,7 +68,7 @@ protected:
         if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
         if (!is_made_here()) GTEST_SKIP() << "other fonts and another Dear ImGui";
     }
-    Small drawn(std::vector<std::string> arguments) {
+    Picture drawn(std::vector<std::string> arguments) {
         const std::string path = folder_.path("drawn.png");
         arguments.insert(arguments.begin(), {"render", "--out", path});
         const Outcome outcome = attnscope(arguments);
@@ -90,7 +76,7 @@ protected:
         return shrunk(read_png(path));
     }
     /// Compares with the picture of this name, or keeps the new one.
-    void expect_as_kept(const std::string& name, const Small& now) {
+    void expect_as_kept(const std::string& name, const Picture& now) {
         const std::string path = ATTN_SOURCE "/tests/golden/pictures/" + name + ".png";
         if (std::getenv("ATTN_KEEP_PICTURES") != nullptr) return write_png(path, now);
         EXPECT_LE(difference(now, read_png(path)), kUnseen) << path;
@@ -123,7 +109,7 @@ TEST_F(Pictures, OfReadmeAreTrue) {
 
 /// Negative controls: another text, the next head, and a missing mask are seen.
 TEST_F(Pictures, DifferWhereAnythingIsDifferent) {
-    const Small first = drawn({"--preset", "stories"});
+    const Picture first = drawn({"--preset", "stories"});
     EXPECT_GT(difference(first, drawn({"--preset", "stories", "--head", "1"})), kUnseen);
     EXPECT_GT(difference(first, drawn({"--preset", "stories", "--sentence", "2"})), kUnseen);
     EXPECT_GT(difference(first, drawn({"--preset", "stories", "--bug", "mask_missing"})), kUnseen);

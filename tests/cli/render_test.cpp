@@ -1,32 +1,25 @@
 /// The output of `attnscope render`. Needs OpenGL: skipped without a display unless ATTN_REQUIRE_GL is set.
 
 #include <gtest/gtest.h>
-#include <png.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
+#include "tests/cli/picture.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/support/python.hpp"
 
 namespace attn::test {
 namespace {
 
-struct Picture {
-    unsigned width = 0, height = 0;
+/// How many colours a picture has.
+std::size_t colors_of(const Picture& picture) {
     std::set<std::uint32_t> colors;
-};
-
-Picture decode(const std::string& path) {
-    png_image image{};
-    image.version = PNG_IMAGE_VERSION;
-    if (png_image_begin_read_from_file(&image, path.c_str()) == 0) throw std::runtime_error(path + ": " + image.message);
-    image.format = PNG_FORMAT_RGBA;
-    std::vector<std::uint32_t> pixels(std::size_t{image.width} * image.height);
-    if (png_image_finish_read(&image, nullptr, pixels.data(), 0, nullptr) == 0) throw std::runtime_error(path + ": " + image.message);
-    return {image.width, image.height, {pixels.begin(), pixels.end()}};
+    for (std::size_t i = 0; i < picture.bytes.size(); i += 3)
+        colors.insert(std::uint32_t{picture.bytes[i]} << 16 | std::uint32_t{picture.bytes[i + 1]} << 8 | picture.bytes[i + 2]);
+    return colors.size();
 }
 
 class Render : public testing::Test {
@@ -50,16 +43,16 @@ protected:
 };
 
 TEST_F(Render, IsAPictureOfTheSizeAskedForWithSomethingOnIt) {
-    const Picture picture = decode(draw("step.png", {"--size", "1200x800"}));
+    const Picture picture = read_png(draw("step.png", {"--size", "1200x800"}));
     EXPECT_EQ(picture.width, 1200U);
     EXPECT_EQ(picture.height, 800U);
-    EXPECT_GT(picture.colors.size(), 200U) << "a heatmap and text have many colours";
+    EXPECT_GT(colors_of(picture), 200U) << "a heatmap and text have many colours";
 }
 
 TEST_F(Render, TrainsAndDrawsTheRun) {
-    const Picture picture = decode(draw("train.png", {"--view", "train", "--task", "copy", "--steps", "4", "--step", "2"}));
+    const Picture picture = read_png(draw("train.png", {"--view", "train", "--task", "copy", "--steps", "4", "--step", "2"}));
     EXPECT_EQ(picture.width, 1600U);
-    EXPECT_GT(picture.colors.size(), 200U);
+    EXPECT_GT(colors_of(picture), 200U);
 }
 
 TEST_F(Render, GivesTheSameBytesTwice) {

@@ -92,8 +92,7 @@ NoticePlace notice_place(const PanelContext& context, const Box& picture, std::s
     place.font = text_width(fonts.label, words) < most ? fonts.label : fonts.caption;
     place.room = std::min(text_width(place.font, words) + 1, most);
     const float height = wrapped_height(place.font, place.room, words) + 2 * context.px(kNoticePadding);
-    const float spare = line.height() - height,
-                top = line.min.y + (spare > 0 ? spare / 2 : std::max(spare, -context.px(2 * kNoticePadding)) / 2);
+    const float top = line.min.y + std::max(line.height() - height, -context.px(2 * kNoticePadding)) / 2;
     place.box = {{line.min.x, top}, {line.min.x + place.room + beside, top + height}};
     return place;
 }

@@ -1,4 +1,3 @@
-#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/views/drawn_views.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/kit/recorded_attentions.hpp"
 #include "app/panels/views/dump_findings.hpp"
 #include "app/session/values/doctor_report.hpp"

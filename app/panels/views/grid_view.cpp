@@ -1,4 +1,3 @@
-#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/views/drawn_views.hpp"
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "app/panels/kit/head_search.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/kit/scrolled.hpp"
 #include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/gradients.hpp"

@@ -1,4 +1,3 @@
-#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/views/drawn_views.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/kit/scrolled.hpp"
 #include "app/panels/kit/texts.hpp"
 #include "app/panels/views/knock_out_map.hpp"

@@ -1,5 +1,4 @@
 #include "app/panels/views/look_at_line.hpp"
-#include "app/panels/kit/notice_place.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/kit/problem_sentence.hpp"
 #include "app/panels/kit/read_with_stories.hpp"
 #include "app/panels/kit/stage_words.hpp"
@@ -110,6 +110,7 @@ std::string words_of_row(PanelContext& context) {
     const StageId& id = context.view.stage;
     const std::optional<std::int64_t> query = context.view.locked.on(Axis::T);
     if (context.view.view != View::Step || !query || context.view.compare.on() || shows_gradients(context)) return "";
+    std::string words;
     switch (id.stage) {
     case Stage::Scores:
     case Stage::Masked:
@@ -117,15 +118,17 @@ std::string words_of_row(PanelContext& context) {
     case Stage::Residual1:
         return words_of_addition(context, id, *query);
     case Stage::Weights:
+        words = words_of_map(context, id, *query);
+        break;
     case Stage::Context:
+        words = words_of_mixture(context, id, *query);
+        break;
     case Stage::Probabilities:
+        words = words_of_next(context, id, *query);
         break;
     default:
         return "";
     }
-    const std::string words = id.stage == Stage::Weights   ? words_of_map(context, id, *query)
-                              : id.stage == Stage::Context ? words_of_mixture(context, id, *query)
-                                                           : words_of_next(context, id, *query);
     return words.empty() || weights_origin(context.document).learned ? words
                                                                      : words + " With random weights, such preferences mean nothing.";
 }

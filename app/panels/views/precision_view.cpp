@@ -1,5 +1,4 @@
 #include "app/panels/views/precision_view.hpp"
-#include "app/panels/kit/notice_place.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/views/precision_table.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "app/session/values/weights_beside.hpp"

@@ -1,11 +1,11 @@
 #include "app/panels/write/write_view.hpp"
-#include "app/panels/kit/notice_place.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "app/panels/kit/notice_place.hpp"
 #include "app/panels/kit/part_words.hpp"
 #include "app/panels/kit/scrolled.hpp"
 #include "app/panels/write/branch_list.hpp"
