@@ -73,6 +73,7 @@ RunSettings new_settings(const TrainOptions& options, const std::string& config)
         throw FileError(FileFault::Schema, escaped(options.config_file.native(), 0), "/task/kind",
                         fmt::format("is {}, but the requested task is {}", task_info(settings.task.kind).name, task_info(kind).name));
     settings = changed(options, std::move(settings));
+    if (!options.from.empty()) settings.from = std::filesystem::absolute(options.from).string();
     if (!options.task.empty()) require_same("--task", task_info(kind).name, "task.kind", task_info(settings.task.kind).name);
     if (!options.text_file.empty()) {
         settings.task.kind = TaskKind::Text;
@@ -95,6 +96,8 @@ void require_followed(const RunSettings& base, const RunSettings& wanted, const 
             throw ConfigError(fmt::format("{} is {}; expected {}, which follows from the {}, or leave it out", name, asked, used, source));
     };
     const Config &b = base.model, &w = wanted.model, &m = made.model;
+    if (!wanted.from.empty() && w != b && !same_model(wanted, made))
+        throw ConfigError("a model that is trained further keeps its sizes and parts: leave the settings of model out");
     require("model.context_length", b.context_length, w.context_length, m.context_length, "length of the task");
     require("model.vocab_size", b.vocab_size, w.vocab_size, m.vocab_size, "symbols of the task");
     require("model.seed", b.seed, w.seed, m.seed, "seed of the run");
@@ -178,6 +181,11 @@ void add_train_options(CliCommand command, TrainOptions& options) {
     const Argument text = command.option("--text-file", options.text_file, "Learn to continue this text, by characters or by pieces")
                               .shown_as("FILE")
                               .excludes(task);
+    const Argument from = command
+                              .option("--from", options.from,
+                                      "Train this model further: a folder in Hugging Face's layout or a GGUF file, whose words are single "
+                                      "characters, whole words or ids")
+                              .shown_as("DIR|FILE.gguf");
     command
         .option("--tokenizer", options.tokenizer,
                 "What a text is split into: character, or bpe, pieces that byte-pair encoding learns from it")
@@ -208,6 +216,7 @@ void add_train_options(CliCommand command, TrainOptions& options) {
         .shown_as("FILE")
         .excludes(task)
         .excludes(text)
+        .excludes(from)
         .excludes(seed);
     command.option("--threads", options.threads, "Threads to use (default: all processors); the numbers do not depend on it")
         .shown_as("N")

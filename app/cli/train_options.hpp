@@ -23,6 +23,7 @@ struct TrainOptions {
     std::optional<std::int64_t> steps;
     std::optional<std::uint64_t> seed;
     std::vector<std::string> assignments;  ///< from --set
+    std::filesystem::path from;            ///< model that is trained further; empty: random parameters
     std::string tokenizer;                 ///< for texts: "character" or "bpe"; "": as configured
     std::optional<std::int64_t> vocab;     ///< vocabulary size of "bpe"
     std::string bug;                       ///< name of the deliberate mistake; "" for none

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "engine/tasks/given_words.hpp"
 #include "engine/tasks/sequence_source.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -15,13 +16,13 @@ namespace {
 constexpr std::uint64_t kDataStream = 0x64617461;
 constexpr int kSequenceBits = 20;  // low bits of a stream's number; the rest is the step
 
-std::unique_ptr<const SequenceSource> make_source(const TaskSettings& settings, std::uint64_t seed) {
-    validate(settings);
+/// A text is read in the words at once; the symbols of every other task are looked up among them.
+std::unique_ptr<const SequenceSource> make_own_source(const TaskSettings& settings, std::uint64_t seed, GivenWords words) {
     switch (settings.kind) {
     case TaskKind::Addition:
         return make_addition_source(settings, seed);
     case TaskKind::Text:
-        return make_text_source(settings);
+        return make_text_source(settings, words);
     case TaskKind::Sum:
         return make_sum_source(settings, seed);
     case TaskKind::Stories:
@@ -33,6 +34,12 @@ std::unique_ptr<const SequenceSource> make_source(const TaskSettings& settings, 
     default:
         return make_symbol_source(settings, seed);
     }
+}
+
+std::unique_ptr<const SequenceSource> make_source(const TaskSettings& settings, std::uint64_t seed, GivenWords words) {
+    validate(settings);
+    std::unique_ptr<const SequenceSource> source = make_own_source(settings, seed, words);
+    return words.empty() || settings.kind == TaskKind::Text ? std::move(source) : in_words(std::move(source), words);
 }
 
 void resize(TokenBatch& batch, std::int64_t size, std::int64_t length) {
@@ -94,8 +101,8 @@ bool is_pair_held_out(std::int32_t a, std::int32_t b, std::uint64_t seed, double
     return is_held_out(content, seed, share);
 }
 
-Dataset::Dataset(const TaskSettings& settings, std::uint64_t seed)
-    : source_(make_source(settings, CounterRandom(seed, kDataStream).bits(0))), tokenizer_(source_->tokenizer()),
+Dataset::Dataset(const TaskSettings& settings, std::uint64_t seed, GivenWords words)
+    : source_(make_source(settings, CounterRandom(seed, kDataStream).bits(0), words)), tokenizer_(source_->tokenizer()),
       seed_(CounterRandom(seed, kDataStream).bits(1)), length_(source_->length()), source_length_(source_->source_length()) {
     resize(validation_, source_->held_out(), *source_);
     std::map<std::int64_t, HeldOutLength> by_length;

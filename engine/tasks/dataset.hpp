@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,9 @@ struct HeldOutLength {
 class Dataset {
 public:
     /// Throws ConfigError for sizes out of range, too few different sequences, or a text too short for a window in each part.
-    Dataset(const TaskSettings& settings, std::uint64_t seed);
+    /// `words`: of a model that is trained further, by id, "" where an id has no text (given_words.hpp); empty: the task's symbols are the
+    /// vocabulary.
+    Dataset(const TaskSettings& settings, std::uint64_t seed, std::span<const std::string> words = {});
     ~Dataset();
     Dataset(Dataset&&) noexcept;
     Dataset& operator=(Dataset&&) noexcept;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/grammar/draws.hpp"
@@ -60,11 +61,12 @@ public:
     virtual SequenceSize held_out(std::int64_t index, SequenceSlot slot) const = 0;
 };
 
-/// Copy, Reverse, Sort, Repeat and Bigram. All of these functions throw ConfigError like Dataset.
+/// Copy, Reverse, Sort, Repeat and Bigram. All of these functions throw ConfigError like Dataset. `words`: those of a model that is trained
+/// further (given_words.hpp); empty: the text decides.
 std::unique_ptr<const SequenceSource> make_symbol_source(const TaskSettings& settings, std::uint64_t seed);
 std::unique_ptr<const SequenceSource> make_addition_source(const TaskSettings& settings, std::uint64_t seed);
 std::unique_ptr<const SequenceSource> make_sum_source(const TaskSettings& settings, std::uint64_t seed);
-std::unique_ptr<const SequenceSource> make_text_source(const TaskSettings& settings);
+std::unique_ptr<const SequenceSource> make_text_source(const TaskSettings& settings, std::span<const std::string> words = {});
 std::unique_ptr<const SequenceSource> make_story_source(const TaskSettings& settings, std::uint64_t seed);
 std::unique_ptr<const SequenceSource> make_fill_in_source(const TaskSettings& settings, std::uint64_t seed);
 std::unique_ptr<const SequenceSource> make_translation_source(const TaskSettings& settings, std::uint64_t seed);

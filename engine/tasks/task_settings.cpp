@@ -53,6 +53,27 @@ TaskKind task_kind(std::string_view name) {
     throw ConfigError(fmt::format("there is no task \"{}\"; expected one of {}", escaped(name), names));
 }
 
+std::int64_t longest_length(TaskKind kind, std::int64_t tokens) {
+    switch (kind) {
+    case TaskKind::Copy:
+    case TaskKind::Reverse:
+    case TaskKind::Sort:
+        return std::max<std::int64_t>(1, tokens / 2);
+    case TaskKind::Repeat:
+        return std::max<std::int64_t>(1, (tokens + 1) / 2);
+    case TaskKind::Sum:
+        return std::max<std::int64_t>(1, (tokens - 2) / 6);
+    case TaskKind::Bigram:
+    case TaskKind::Text:
+    case TaskKind::Stories:
+    case TaskKind::FillIn:
+    case TaskKind::Addition:
+    case TaskKind::Translate:
+        break;
+    }
+    return std::max<std::int64_t>(1, tokens);
+}
+
 std::int64_t shortest_length(const TaskSettings& task) {
     return task.shortest > 0 ? task.shortest : task.kind == TaskKind::Repeat ? (task.length + 1) / 2 : task.length;
 }

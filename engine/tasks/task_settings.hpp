@@ -67,6 +67,8 @@ struct TaskSettings {
     bool operator==(const TaskSettings&) const = default;
 };
 
+/// The longest `length` of a task whose sequences have at most so many tokens; at least 1.
+std::int64_t longest_length(TaskKind kind, std::int64_t tokens);
 /// Symbols of the shortest question or repeated string, for tasks that have them.
 std::int64_t shortest_length(const TaskSettings& task);
 /// Throws ConfigError saying which setting is out of range and what would be valid.

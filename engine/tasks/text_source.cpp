@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/io/file_error.hpp"
+#include "engine/tasks/given_words.hpp"
 #include "engine/tasks/sample_text.hpp"
 #include "engine/tasks/sequence_source.hpp"
 #include "engine/tensor/error.hpp"
@@ -16,7 +17,8 @@ namespace {
 
 const std::string& text_of(const TaskSettings& settings) { return settings.text != nullptr ? *settings.text : *sample_text(); }
 
-Tokenizer tokenizer_of(const TaskSettings& settings) {
+Tokenizer tokenizer_for(const TaskSettings& settings, GivenWords words) {
+    if (!words.empty()) return tokenizer_of(words);
     const std::string& text = text_of(settings);
     if (settings.tokenizer == TokenizerKind::Bpe) return Tokenizer::trained(text, settings.vocab);
     return {TokenizerKind::Character, std::span(&text, 1), false};
@@ -25,20 +27,26 @@ Tokenizer tokenizer_of(const TaskSettings& settings) {
 /// Encodes in pieces, because encode()'s tokens are much larger than ids.
 std::vector<std::int32_t> ids_of(const Tokenizer& tokenizer, std::string_view text) {
     constexpr std::size_t kPiece = 1 << 16;
-    const auto continues = [&](std::size_t at) { return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+    const bool words = tokenizer.kind() == TokenizerKind::Word;
+    const auto inside_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    const auto inside_word = [](char c) { return std::string_view(" \t\r\n").find(c) == std::string_view::npos; };
     std::vector<std::int32_t> ids;
     for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
         end = std::min(text.size(), begin + kPiece);
-        while (continues(end)) ++end;  // not inside a character
+        while (end < text.size() && (words ? inside_word(text[end]) : inside_character(text[end]))) ++end;
         for (const TextToken& token : tokenizer.encode(text.substr(begin, end - begin))) ids.push_back(token.id);
     }
     return ids;
 }
 
+const char* name_of_tokens(TokenizerKind kind) {
+    return kind == TokenizerKind::Bpe ? "pieces" : kind == TokenizerKind::Word ? "words" : "characters";
+}
+
 class TextSource : public SequenceSource {
 public:
-    explicit TextSource(const TaskSettings& settings)
-        : tokenizer_(tokenizer_of(settings)), ids_(ids_of(tokenizer_, text_of(settings))), length_(settings.length) {
+    TextSource(const TaskSettings& settings, GivenWords words)
+        : tokenizer_(tokenizer_for(settings, words)), ids_(ids_of(tokenizer_, text_of(settings))), length_(settings.length) {
         const std::int64_t size = static_cast<std::int64_t>(ids_.size());
         training_ = size - static_cast<std::int64_t>(static_cast<double>(size) * settings.validation_share);
         const std::int64_t shorter = std::min(training_, size - training_);
@@ -46,8 +54,7 @@ public:
             throw ConfigError(fmt::format("{} is too short: of its {} {} {} are for training and {} held out; expected at least {} in each "
                                           "part (the task's length and one more)",
                                           settings.text_name.empty() ? "the text" : escaped(settings.text_name), size,
-                                          settings.tokenizer == TokenizerKind::Bpe ? "pieces" : "characters", training_, size - training_,
-                                          length_ + 1));
+                                          name_of_tokens(tokenizer_.kind()), training_, size - training_, length_ + 1));
         windows_ = (size - training_ - 1) / length_;
     }
 
@@ -81,6 +88,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<const SequenceSource> make_text_source(const TaskSettings& settings) { return std::make_unique<TextSource>(settings); }
+std::unique_ptr<const SequenceSource> make_text_source(const TaskSettings& settings, GivenWords words) {
+    return std::make_unique<TextSource>(settings, words);
+}
 
 }  // namespace attn

@@ -109,6 +109,8 @@ bool has_places(std::span<const std::string> vocabulary) { return places_at_end(
 
 std::string place_name(std::int64_t place) { return fmt::format("{}{}>", kPlaceBegins, place); }
 
+std::string unused_name(std::size_t id) { return fmt::format("<{}>", id); }
+
 Tokenizer::Tokenizer(TokenizerKind kind, bool special_tokens) : kind_(kind), special_tokens_(special_tokens) {
     if (special_tokens_) vocabulary_ = {std::string(kPad), std::string(kUnknown)};
 }
@@ -150,6 +152,10 @@ Tokenizer Tokenizer::from_vocabulary(TokenizerKind kind, std::span<const std::st
     for (std::size_t id = specials.size(); id < symbols; ++id) {
         const std::string& symbol = vocabulary[id];
         if (symbol.empty()) throw ConfigError(fmt::format("the symbol of id {} is empty", id));
+        if (symbol == unused_name(id)) {
+            tokenizer.vocabulary_.push_back(symbol);
+            continue;
+        }
         const Symbol piece = first_piece(kind, symbol, places > 0);
         if (!piece.is_token || piece.bytes != symbol.size())
             throw ConfigError(fmt::format("the symbol of id {}, \"{}\", is not one {}", id, escaped(symbol), tokenizer_name(kind)));

@@ -42,6 +42,8 @@ struct TextToken {
 inline constexpr std::int64_t kMostPlaces = 64;
 /// Stands in a vocabulary for the id of a place, counted from 1: "<new 1>". No text spells it.
 std::string place_name(std::int64_t place);
+/// Stands in a vocabulary for an id without a text: "<7>". No text spells it.
+std::string unused_name(std::size_t id);
 bool has_places(std::span<const std::string> vocabulary);
 
 /// Limits on texts and vocabularies.
@@ -58,8 +60,8 @@ public:
     Tokenizer(TokenizerKind kind, std::span<const std::string> texts, bool special_tokens = true);
     /// A BPE tokenizer trained on the text, without special tokens. Throws ConfigError like train_bpe().
     static Tokenizer trained(std::string_view text, std::int64_t size);
-    /// From a stored vocabulary(); for Bpe as own_bpe() takes it. Throws ConfigError for a duplicate or empty symbol, a symbol that is not
-    /// a single token of this kind, or missing special tokens.
+    /// From a stored vocabulary(), with unused_name() where an id has no text; for Bpe as own_bpe() takes it. Throws ConfigError for a
+    /// duplicate or empty symbol, a symbol that is not a single token of this kind, or missing special tokens.
     static Tokenizer from_vocabulary(TokenizerKind kind, std::span<const std::string> vocabulary, bool special_tokens);
 
     /// The words of the texts that a list with places does not have, as they are first spelled, in order; also those beyond its places.

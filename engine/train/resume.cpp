@@ -30,7 +30,10 @@ std::unique_ptr<TrainingRun> resume_run(const Checkpoint& checkpoint, std::size_
         throw ConfigError(
             "this checkpoint holds only a model, without the optimizer's moments, so it cannot be trained further; a published "
             "model opens as a folder, with its config.json and tokenizer");
-    auto run = std::make_unique<TrainingRun>(checkpoint.settings, history_budget);
+    // The model that it began with may be gone by now.
+    StartModel from;
+    if (!checkpoint.settings.from.empty()) from = {checkpoint.parameters, words_of(checkpoint.vocabulary)};
+    auto run = std::make_unique<TrainingRun>(checkpoint.settings, from, history_budget);
     const Tokenizer& tokenizer = run->dataset().tokenizer();
     if (tokenizer.kind() != checkpoint.tokenizer || tokenizer.has_special_tokens() != checkpoint.special_tokens ||
         tokenizer.vocabulary() != checkpoint.vocabulary)

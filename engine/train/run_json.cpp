@@ -145,14 +145,20 @@ void read_stop(JsonObject object, StopAt& stop) {
 }  // namespace
 
 Json to_json(const RunSettings& settings) {
-    return {{"task", to_json(settings.task)},   {"model", to_json(settings.model)},  {"seed", settings.seed},
-            {"train", to_json(settings.train)}, {"batch_size", settings.batch_size}, {"evaluate_every", settings.evaluate_every},
-            {"stop", to_json(settings.stop)}};
+    return {{"task", to_json(settings.task)},
+            {"model", to_json(settings.model)},
+            {"seed", settings.seed},
+            {"train", to_json(settings.train)},
+            {"batch_size", settings.batch_size},
+            {"evaluate_every", settings.evaluate_every},
+            {"stop", to_json(settings.stop)},
+            {"from", settings.from}};
 }
 
 RunSettings run_settings_from_json(JsonObject object, RunSettings settings) {
     if (auto part = object.optional_object("task")) read_task(std::move(*part), settings.task);
     if (auto part = object.optional_object("model")) settings.model = config_from_json(std::move(*part), settings.model);
+    object.read("from", settings.from);
     object.read("seed", settings.seed);
     if (auto part = object.optional_object("train")) read_train(std::move(*part), settings.train);
     object.read("batch_size", settings.batch_size, 0, kMaxCount);

@@ -60,7 +60,7 @@ bool same_model(const RunSettings& a, const RunSettings& b) {
     model.vocab_size = b.model.vocab_size;
     model.context_length = b.model.context_length;
     model.seed = b.model.seed;
-    return a.task == b.task && model == b.model && a.seed == b.seed;
+    return a.task == b.task && a.from == b.from && model == b.model && a.seed == b.seed;
 }
 
 std::vector<RateAt> rates_left(const RunSettings& settings, std::int64_t steps) {
@@ -81,6 +81,8 @@ std::string learns_nothing(const RunSettings& settings, std::int64_t steps) {
 void validate(const RunSettings& settings) {
     constexpr std::int64_t kLargestBatch = 4096, kMaxTotalSteps = 1'000'000'000;
     validate(settings.task);
+    if (!settings.from.empty() && settings.task.kind == TaskKind::Text && settings.task.tokenizer != TokenizerKind::Character)
+        throw ConfigError("a model that is trained further reads a text in its own words: leave the tokenizer out");
     require_model(settings);
     require_training(settings.train, settings.model.architecture);
     require_between("the batch size", settings.batch_size, std::int64_t{1}, kLargestBatch);

@@ -41,7 +41,9 @@ struct StopAt {
 struct RunSettings {
     // Changes of these require a new model and take effect with a new run.
     TaskSettings task;
-    Config model;            ///< vocab_size and context_length are ignored and follow from the task
+    /// Folder or GGUF file of the model whose parameters are trained further; "": random ones from the seed.
+    std::string from{};
+    Config model;            ///< vocab_size and context_length are ignored and follow from the task; with `from`, all is that model's
     std::uint64_t seed = 1;  ///< of parameters, data and dropout
     // Changes of these apply to a run under way.
     TrainSettings train;

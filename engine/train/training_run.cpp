@@ -16,18 +16,42 @@
 namespace attn {
 namespace {
 
-/// Fills in what follows from the task and the seed.
+/// Fills in what follows from the task and the seed. A model that is trained further keeps its sizes.
 RunSettings filled_in(RunSettings settings, const Dataset& dataset) {
-    settings.model.vocab_size = dataset.tokenizer().size();
-    settings.model.context_length = std::max(dataset.length(), dataset.source_length());
+    const std::int64_t longest = std::max(dataset.length(), dataset.source_length());
+    if (settings.from.empty()) {
+        settings.model.vocab_size = dataset.tokenizer().size();
+        settings.model.context_length = longest;
+    } else if (longest > settings.model.longest_text()) {
+        throw ConfigError(fmt::format("the task's sequences have {} tokens, but the model reads at most {}: choose a shorter length",
+                                      longest, settings.model.longest_text()));
+    }
     settings.model.seed = settings.seed;
     settings.train.forward.dropout.seed = settings.seed;
     return settings;
 }
 
-RunSettings validated(const RunSettings& settings) {
+/// The settings with the sizes of the model that is trained further.
+RunSettings validated(RunSettings settings, const StartModel& from) {
+    constexpr std::int64_t kMostNumbers = 250'000'000;  // with gradients and the optimizer's two moments, 4 GB
+    if (!settings.from.empty()) {
+        settings.model = from.parameters->config();
+        if (from.parameters->count() > kMostNumbers)
+            throw ConfigError(fmt::format("the model has {} parameters; at most {} can be trained further",
+                                          count_text(from.parameters->count()), count_text(kMostNumbers)));
+    }
     validate(settings);
     return settings;
+}
+
+Parameters<float> first_parameters(const RunSettings& settings, const StartModel& from) {
+    if (settings.from.empty()) return initial_parameters<float>(settings.model);
+    Parameters<float> parameters(settings.model);
+    for (const ParameterInfo& info : parameters.layout().entries()) {
+        const std::vector<float> numbers = from.parameters->copy(*from.parameters->layout().find(info.name));
+        std::copy(numbers.begin(), numbers.end(), parameters.data() + info.offset);
+    }
+    return parameters;
 }
 
 bool same_layout(const Parameters<float>& a, const Parameters<float>& b) {
@@ -42,9 +66,9 @@ double share(std::int64_t part, std::int64_t whole) { return whole > 0 ? static_
 }  // namespace
 
 struct TrainingRun::Impl {
-    Impl(const RunSettings& wanted, std::size_t history_budget)
-        : dataset(validated(wanted).task, wanted.seed), settings(filled_in(wanted, dataset)),
-          asked_total_steps(wanted.train.schedule.total_steps), state(initial_parameters<float>(settings.model)), history(history_budget) {
+    Impl(const RunSettings& wanted, const StartModel& from, std::size_t history_budget)
+        : dataset(wanted.task, wanted.seed, from.words), settings(filled_in(wanted, dataset)),
+          asked_total_steps(wanted.train.schedule.total_steps), state(first_parameters(settings, from)), history(history_budget) {
         keep();
     }
 
@@ -66,7 +90,9 @@ struct TrainingRun::Impl {
 };
 
 TrainingRun::TrainingRun(const RunSettings& settings, std::size_t history_budget)
-    : impl_(std::make_unique<Impl>(settings, history_budget)) {}
+    : TrainingRun(settings, settings.from.empty() ? StartModel() : open_start_model(settings.from), history_budget) {}
+TrainingRun::TrainingRun(const RunSettings& settings, const StartModel& from, std::size_t history_budget)
+    : impl_(std::make_unique<Impl>(validated(settings, from), from, history_budget)) {}
 TrainingRun::~TrainingRun() = default;
 TrainingRun::TrainingRun(TrainingRun&&) noexcept = default;
 TrainingRun& TrainingRun::operator=(TrainingRun&&) noexcept = default;

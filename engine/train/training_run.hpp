@@ -10,6 +10,7 @@
 #include "engine/train/curve.hpp"
 #include "engine/train/history.hpp"
 #include "engine/train/not_finite.hpp"
+#include "engine/train/start_model.hpp"
 #include "engine/train/train_step.hpp"
 
 namespace attn {
@@ -17,8 +18,12 @@ namespace attn {
 /// Not thread-safe.
 class TrainingRun {
 public:
-    /// Throws ConfigError like validate() and Dataset.
+    /// Opens the model that settings.from names, if any. Throws ConfigError like validate() and Dataset, and if that model cannot be
+    /// trained on the task; FileError if it cannot be read.
     explicit TrainingRun(const RunSettings& settings, std::size_t history_budget = History::kDefaultBudget);
+    /// The same with the model of settings.from as it was when the run began, or is now: only its sizes and words count for a run that is
+    /// restored next.
+    TrainingRun(const RunSettings& settings, const StartModel& from, std::size_t history_budget);
     ~TrainingRun();
     TrainingRun(TrainingRun&&) noexcept;
     TrainingRun& operator=(TrainingRun&&) noexcept;

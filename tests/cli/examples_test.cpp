@@ -241,6 +241,21 @@ Group training() {
                  "attnscope train --text-file my.txt --tokenizer bpe --vocab 1024 --steps 3 --set task.length=16 --out runs/pieces"},
                 {"attnscope tokenize --run runs/pieces --text \"The sea was calm\" --steps",
                  all({says("\"\u0120sea\""), says(": rank "), says("\n  ids ")})},
+                {"attnscope train --from my-model --text-file my.txt --out runs/further",
+                 [](const Outcome&, const Place& place) {
+                     const Checkpoint now = read_checkpoint(place.path("runs/further/model.safetensors"));
+                     EXPECT_EQ(now.settings.from, place.path("my-model"));
+                     EXPECT_EQ(now.settings.model.num_heads, 2) << "as the model has them";
+                     const Curves curves = curves_from_csv(place.read("runs/further/curves.csv"), "curves.csv");
+                     EXPECT_LT(curves.validations.back().loss, curves.validations.front().loss - 0.1);
+                 },
+                 "attnscope train --from my-model --text-file ids.txt --set task.length=8 --steps 30 --out runs/further",
+                 [](const Outcome&, const Place& place) {
+                     place.prepare("attnscope recording tests/golden/recorded/run.attn --model my-model");
+                     std::string ids;
+                     for (int i = 0; i < 300; ++i) ids += std::to_string(i * i % 11) + " ";
+                     place.write("ids.txt", ids);
+                 }},
                 {"attnscope train --resume runs/my/model.safetensors --steps 6000 --out runs/my",
                  all({trained("runs/my", 30, 60), moved("before.safetensors", "runs/my/model.safetensors"), says("resumed after step 30")}),
                  "attnscope train --resume runs/my/model.safetensors --steps 60 --out runs/my", copied},

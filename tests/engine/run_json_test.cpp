@@ -22,6 +22,7 @@ RunSettings other_than_default() {
     run.train.forward.masks.causal = true;
     run.train.forward.dropout = {0.1, 0.2, 0.3, 4};
     run.train.forward.mistake = Mistake::NoScale;
+    run.from = "my/model";
     run.batch_size = 3;
     run.evaluate_every = 4;
     run.stop = {1, 2.5, 0.75, 6};
@@ -58,7 +59,7 @@ TEST(RunJson, EveryFieldSurvives) {
         one.at(place) = changed.at(place);
         EXPECT_FALSE(run_settings_from_json(one.dump(), "c") == RunSettings{}) << pointer;
     });
-    EXPECT_EQ(leaves, 59) << "a field was added: write and read it, and count it here";
+    EXPECT_EQ(leaves, 60) << "a field was added: write and read it, and count it here";
 }
 
 TEST(RunJson, SettingsWithoutTheNewerPartsMeanWhatTheyMeant) {
@@ -95,7 +96,7 @@ TEST(RunJson, PartsOfPartsKeepTheBase) {
 
 TEST(RunJson, RefusesWhatItDoesNotKnow) {
     refused(R"({"batch": 4})", FileFault::Schema,
-            ", /batch: there is no such field; expected one of batch_size, evaluate_every, model, seed, stop");
+            ", /batch: there is no such field; expected one of batch_size, evaluate_every, from, model, seed, stop");
     refused(R"({"task": {"name": "copy"}})", FileFault::Schema, ", /task/name");
     refused(R"({"train": {"schedule": {"lr": 1}}})", FileFault::Schema, ", /train/schedule/lr");
     refused(R"({"train": {"forward": {"dropout": {"rate": 1}}}})", FileFault::Schema, ", /train/forward/dropout/rate");

@@ -158,6 +158,45 @@ TEST_F(TrainTrial, WatchSaveAndReturn) {
     EXPECT_LE(clicks, 2);
 }
 
+/// Code of one's own was recorded, is opened as a model, and learns on from where it was.
+TEST_F(TrainTrial, ARecordedModelIsTrainedFurther) {
+    const TemporaryFolder folder;
+    fs::copy(fs::path(ATTN_TEST_DATA) / "golden/recorded/run.attn", folder / "own.attn");
+    apply(*session, command::OpenFile{folder / "own.attn"});
+    ASSERT_TRUE(becomes([&] { return session->document().recorded.has_value(); }));
+    apply(*session, command::OpenAsModel{});
+    ASSERT_TRUE(becomes([&] { return session->document().model != nullptr; })) << session->files().notice;
+    const auto numbers = [](const Parameters<float>& parameters) {
+        std::vector<float> all;
+        for (const ParameterInfo& info : parameters.layout().entries())
+            for (const float number : parameters.copy(info)) all.push_back(number);
+        return all;
+    };
+    const std::vector<float> recorded = numbers(*session->document().model->parameters());
+    press_control("##top", {"Train", "tab"});
+    set_small_run(TaskKind::Repeat, 30);
+    RunSettings settings = session->document().run;
+    settings.task.length = 4;
+    settings.task.symbols = 6;
+    apply(*session, command::SetRun{settings});
+    frames(3, ui_frame);
+    ASSERT_TRUE(InterfaceFixture::press_control("begin with own-model-0"));
+    EXPECT_EQ(session->document().run.from, (folder / "own.attn/own-model-0").string());
+    press_control("##loss", {"Start##invitation"});
+    ASSERT_TRUE(becomes([&] { return finished() && session->snapshot()->trained_step == 30; })) << run().message;
+    EXPECT_EQ(run().settings.model.num_heads, 2);
+    EXPECT_LT(curves().losses.back().loss, curves().losses.front().loss);
+    press(Key::Home, ui_frame);
+    ASSERT_TRUE(becomes([&] { return session->snapshot()->trained_step == 0; }));
+    EXPECT_EQ(numbers(*session->snapshot()->trace->parameters), recorded);
+    EXPECT_NE(numbers(*run().parameters), recorded);
+    apply(*session, command::ResetTraining{});
+    ASSERT_TRUE(becomes([&] { return run().step == 0 && run().phase == TrainingPhase::Paused; }));
+    EXPECT_EQ(numbers(*run().parameters), recorded) << "a new run begins with the model again";
+    ASSERT_TRUE(InterfaceFixture::press_control("begin with random numbers"));
+    EXPECT_EQ(session->document().run.from, "");
+}
+
 /// Several runs at the end of a session: each is named, has a folder of its own, and is saved.
 TEST_F(TrainTrial, SaveAllRunsAndClose) {
     const TemporaryFolder folder;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "app/panels/kit/part_words.hpp"
 #include "app/widgets/curve.hpp"
 #include "app/widgets/number.hpp"
+#include "engine/io/file_error.hpp"
 
 namespace attn::app {
 namespace {
@@ -34,8 +36,10 @@ std::string rate_text(double rate) {
 bool several_lengths(const TaskSettings& task) { return shortest_length(task) < task.length; }
 
 /// Of a text's tokenizer; other tasks have their own.
-std::string pieces_of(const TaskSettings& task) {
+std::string pieces_of(const RunSettings& run) {
+    const TaskSettings& task = run.task;
     if (task.kind != TaskKind::Text) return "";
+    if (!run.from.empty()) return "the model's words";
     return task.tokenizer == TokenizerKind::Bpe ? format_count(task.vocab) + " pieces" : "characters";
 }
 
@@ -57,7 +61,8 @@ std::vector<std::string> described(const RunSettings& run) {
         fmt::format("batch {}", run.batch_size),
         fmt::format("seed {}", run.seed),
         run.train.forward.mistaken() ? std::string(mistake_info(run.train.forward.mistake).title) : "correct",
-        pieces_of(run.task)};
+        pieces_of(run),
+        run.from.empty() ? "random weights" : fmt::format("weights of {}", escaped(std::filesystem::path(run.from).filename().native()))};
     const std::vector<std::string> parts = part_phrases(run.model);
     all.insert(all.end(), parts.begin(), parts.end());
     return all;
@@ -76,6 +81,11 @@ std::string task_title(const TaskSettings& task) {
     return task_info(task.kind).title;
 }
 
+std::string subject_of_run(const RunSettings& settings) {
+    if (settings.from.empty()) return "A small transformer";
+    return escaped(std::filesystem::path(settings.from).filename().native());
+}
+
 std::string promise(const RunSettings& settings) {
     switch (settings.task.kind) {
     case TaskKind::Copy:
@@ -91,6 +101,7 @@ std::string promise(const RunSettings& settings) {
     case TaskKind::Bigram:
         return "learns which symbol follows which";
     case TaskKind::Text:
+        if (!settings.from.empty()) return "learns to write like the text";
         return fmt::format("learns to write like the text, {}",
                            settings.task.tokenizer == TokenizerKind::Bpe ? "piece by piece" : "letter by letter");
     case TaskKind::Sum:

@@ -12,6 +12,8 @@ namespace attn::app {
 
 /// Such as "0:20", "1:02:05".
 std::string duration(double seconds);
+/// "A small transformer", or the model that is trained further.
+std::string subject_of_run(const RunSettings& settings);
 /// Such as "Start: learns to repeat a sequence of 8 symbols".
 std::string promise(const RunSettings& settings);
 /// Such as "repeated sequence"; the name of a training text.

@@ -194,7 +194,7 @@ void draw_invitation(PanelContext& context, const Box& box) {
         }
         y += context.px(8);
     };
-    centred(fonts.title, colors.text, "A small transformer " + promise(context.document.run));
+    centred(fonts.title, colors.text, subject_of_run(context.document.run) + " " + promise(context.document.run));
     centred(fonts.label, colors.muted, "within seconds, while you watch its loss fall and its heads form.");
     y += context.px(8);
     constexpr float kExample = 70;  // its place is free until it is there

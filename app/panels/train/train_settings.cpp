@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/kit/emit.hpp"
@@ -21,6 +22,7 @@
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
+#include "app/widgets/shown_text.hpp"
 #include "app/widgets/slider.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
@@ -60,6 +62,9 @@ void count_slider(PanelContext& context, const char* label, std::int64_t value, 
     run_slider(context, label, static_cast<double>(value), options,
                [&](RunSettings& run, double chosen) { set(run, static_cast<std::int64_t>(chosen + 0.5)); });
 }
+
+/// Whether the next run begins with the opened model or another one, not with random numbers.
+bool trains_further(const PanelContext& context) { return !context.document.run.from.empty(); }
 
 /// A section with a separator above, since the previous section may be collapsed.
 bool run_section(PanelContext& context, const char* name, const char* title, const std::string& value, std::string_view about) {
@@ -101,7 +106,7 @@ void draw_text_choice(PanelContext& context) {
     ImGui::SameLine(0, context.px(6));
     const bool pressed = button(ui, "Load", {.width = kLoad, .notes = {.tooltip = "Reads the file; the next run trains on it."}});
     if ((entered || pressed) && !train.text_path.empty()) load_training_text(context, train.text_path);
-    draw_text_tokens(context);
+    if (!trains_further(context)) draw_text_tokens(context);
     if (task.text == nullptr) return;
     const std::string size = fmt::format("{} bytes", format_count(static_cast<std::int64_t>(task.text->size())));
     value_row(ui, task.text_name, size, "The text of the next run.");
@@ -110,6 +115,47 @@ void draw_text_choice(PanelContext& context) {
     run.task.text = nullptr;
     run.task.text_name.clear();
     emit_run(context, std::move(run), "");
+}
+
+std::string name_of_start(const RunSettings& run) { return visible_text(std::filesystem::path(run.from).filename().string()); }
+
+/// With sequences that the model can read.
+RunSettings made_to_fit(RunSettings run) {
+    if (run.from.empty()) return run;
+    TaskSettings& task = run.task;
+    task.tokenizer = TokenizerKind::Character;
+    task.length = std::min(task.length, longest_length(task.kind, run.model.longest_text()));
+    task.shortest = std::min(task.shortest, task.length);
+    return run;
+}
+
+/// Random weights, or those of the model that is shown or was chosen before.
+void draw_beginning(PanelContext& context) {
+    const RunSettings& run = context.document.run;
+    const ModelRef& shown = context.document.model;
+    if (shown == nullptr && run.from.empty()) return;
+    const std::string path = shown == nullptr ? run.from : std::filesystem::absolute(shown->path()).string();
+    const std::string name = shown == nullptr ? name_of_start(run) : visible_text(shown->name());
+    const std::array<std::string_view, 2> names = {"random numbers", name};
+    int chosen = run.from == path ? 1 : 0;
+    section_heading(context.ui(), "Begin with");
+    if (!segmented(
+            context.ui(), "begin with", names, chosen, 0,
+            {.tooltip = "The weights before the first step: drawn at random, or those of the opened model, which is trained further."}))
+        return;
+    RunSettings next = run;
+    next.from = chosen == 1 ? path : "";
+    next.model = chosen == 1 && shown != nullptr ? context.document.config : default_run(run.task.kind).model;
+    emit_run(context, made_to_fit(std::move(next)), "");
+}
+
+void choose_task(PanelContext& context, TaskKind kind) {
+    RunSettings next = default_run(kind);
+    if (trains_further(context)) {
+        next.from = context.document.run.from;
+        next.model = context.document.run.model;
+    }
+    emit_run(context, made_to_fit(std::move(next)), "");
 }
 
 void draw_task(PanelContext& context) {
@@ -121,12 +167,13 @@ void draw_task(PanelContext& context) {
     if (begin_menu_button(ui, "##task", info.title, -1, {.tooltip = "What the model has to learn."})) {
         for (const TaskInfo& other : tasks())
             if (menu_item(ui, other.title, other.kind == task.kind, other.explanation) && other.kind != task.kind)
-                emit_run(context, default_run(other.kind), "");
+                choose_task(context, other.kind);
         end_menu_button();
     }
     gap(ui, 6);
     paragraph(ui, fonts.label, colors.muted, info.explanation);
     if (task.kind == TaskKind::Text) draw_text_choice(context);
+    draw_beginning(context);
     gap(ui, 8);
 }
 
@@ -315,10 +362,9 @@ void draw_task_size(PanelContext& context) {
         [](RunSettings& r, std::int64_t v) { r.task.symbols = v; });
 }
 
-void draw_model(PanelContext& context) {
-    if (!run_section(context, "run model", "Task and model", size_words(context.document.run), "Changes begin a new run.")) return;
+/// Of a model that begins with random weights.
+void draw_sizes(PanelContext& context) {
     const RunSettings& run = context.document.run;
-    draw_task_size(context);
     count_slider(context, "layers", run.model.num_layers,
                  {.min = 1, .max = 6, .notes = {.tooltip = "How many times the block is repeated."}},
                  [](RunSettings& r, std::int64_t v) { r.model.num_layers = v; });
@@ -339,6 +385,16 @@ void draw_model(PanelContext& context) {
                      r.model.d_model = v;
                      r.model.d_head = 0;
                  });
+}
+
+void draw_model(PanelContext& context) {
+    if (!run_section(context, "run model", "Task and model", size_words(context.document.run), "Changes begin a new run.")) return;
+    const RunSettings& run = context.document.run;
+    draw_task_size(context);
+    if (trains_further(context))
+        paragraph(context.ui(), context.theme.fonts.caption, context.theme.colors.muted,
+                  fmt::format("The model's sizes and words are those of {}.", name_of_start(run)));
+    else draw_sizes(context);
     count_slider(context, "seed", static_cast<std::int64_t>(run.seed),
                  {.min = 0,
                   .max = 99,
@@ -365,6 +421,7 @@ void draw_adoption(PanelContext& context) {
 }
 
 void draw_parts_of_run(PanelContext& context) {
+    if (trains_further(context)) return;
     if (!run_section(context, "run parts", "Parts", parts_words(context.document.run.model), "Changes begin a new run.")) return;
     draw_adoption(context);
     gap(context.ui(), 6);
