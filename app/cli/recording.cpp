@@ -14,12 +14,15 @@
 #include "app/cli/terminal_text.hpp"
 #include "engine/families/write_model.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/input_file.hpp"
 #include "engine/io/json.hpp"
 #include "engine/recording/code_findings.hpp"
 #include "engine/recording/follow.hpp"
 #include "engine/recording/model_of_recording.hpp"
 #include "engine/recording/recorded_step.hpp"
 #include "engine/recording/recording.hpp"
+#include "engine/tokenizer/known_words.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app {
 namespace {
@@ -32,7 +35,9 @@ using recording::StageCheck;
 struct RecordingOptions {
     std::filesystem::path path;
     std::optional<std::int64_t> step;
+    std::int64_t rank = 0;
     std::filesystem::path model;  ///< folder to write the recorded code to, as a model
+    std::filesystem::path words;  ///< the texts of its ids
     bool json = false;
 };
 
@@ -171,6 +176,7 @@ void print_text(const recording::Recording& recorded, const recording::StepFile&
     const std::size_t count = steps_of(recorded).size();
     fmt::print("{}: {} {}, {} {}; this is step {}\n", escaped(recorded.path.native(), 0), count, count == 1 ? "step" : "steps", all.size(),
                all.size() == 1 ? "attention" : "attentions", file.step);
+    if (recorded.ranks.size() > 1) fmt::print("Recorded by ranks {}; this is rank {}\n", fmt::join(recorded.ranks, ", "), recorded.rank);
     if (!recorded.has_graph) fmt::print("Nothing tells how the stages were computed: `attnscope doctor` judges them by their numbers.\n");
     if (!step.is_complete()) fmt::print("An error ended this step: what came after it is missing.\n");
     if (!recorded.error.empty()) fmt::print("The code ended with {}\n", escaped(recorded.error, 0));
@@ -184,7 +190,7 @@ void print_text(const recording::Recording& recorded, const recording::StepFile&
 bool is_wrong(const CodeFinding& finding) { return finding.gravity == Gravity::Wrong; }
 
 int examine(const RecordingOptions& options) {
-    const recording::Recording recorded = recording::read_recording(options.path);
+    const recording::Recording recorded = recording::read_recording(options.path, options.rank);
     const recording::StepFile& file = step_file(recorded, options.step);
     const recording::RecordedStep step(file);
     if (step.graph() >= recorded.graphs.size())
@@ -206,12 +212,31 @@ int examine(const RecordingOptions& options) {
     return wrong ? kExitMismatch : kExitOk;
 }
 
+/// The texts of a model's ids. Throws FileError if there are not as many, or no tokenizer can read them.
+std::vector<std::string> words_in(const std::filesystem::path& path, std::int64_t ids) {
+    const std::string source = escaped(path.native(), 0);
+    const Json list = Json::parse(read_whole_file(path, {.max_bytes = kMaxTokenizerFile, .stop = {}}), source, kTokenizerLimits);
+    const auto is_text = [](const Json& word) { return word.is_string(); };
+    if (!list.is_list() || !std::all_of(list.items().begin(), list.items().end(), is_text))
+        throw FileError(FileFault::Format, source, "", "is not a list of words");
+    if (std::ssize(list.items()) != ids)
+        throw FileError(FileFault::Format, source, "", fmt::format("has {} words, but the model {} ids", list.size(), ids));
+    std::vector<std::string> words;
+    for (const Json& word : list.items()) words.push_back(word.text());
+    if (tokenizer_json_of(words).empty())
+        throw FileError(
+            FileFault::Format, source, "",
+            "cannot be read as texts: every word has to be another one, and either all are single characters, or none has white space");
+    return words;
+}
+
 int write_as_model(const RecordingOptions& options) {
     if (options.json) throw Error("--model writes a model and lists nothing: give it without --json");
     if (holds_model(options.model))
         throw FileError(FileFault::Io, escaped(options.model.native(), 0), "", "already holds a model: choose another folder");
-    const recording::RecordedModel model = recording::model_of_recording(recording::read_recording(options.path), options.step);
-    write_model(options.model, *model.parameters);
+    const recording::RecordedModel model =
+        recording::model_of_recording(recording::read_recording(options.path, options.rank), options.step);
+    write_model(options.model, *model.parameters, options.words.empty() ? model.words : words_in(options.words, model.config.vocab_size));
     fmt::print("{}: {}\n", escaped(options.model.native(), 0), model.proof());
     return kExitOk;
 }
@@ -226,16 +251,24 @@ void add_recording_command(CliCommand program, int& exit_code) {
         .shown_as("PATH")
         .required();
     command.option("--step", options->step, "Step to look at; the newest by default").shown_as("N");
+    command.option("--rank", options->rank, "Process whose recording is listed, of a job of several").shown_as("N").between(0, 1 << 20);
     command
         .option("--model", options->model,
                 "Instead of listing it, write it to this folder as a model, which the window and all commands with --model open")
         .shown_as("DIR");
+    command
+        .option("--words", options->words,
+                "With --model: JSON file with a list of the texts of all ids, to speak to the model in; without it, those recorded")
+        .shown_as("FILE");
     command.flag("--json", options->json, "Print one line of JSON instead of text");
     command.footer(
         "Exits with 1 if something is wrong, and with 2 if the recording cannot be read.\n"
         "With --model, the recorded parameters become a model that computes what the recorded code computed: every stage is compared,\n"
         "number by number, and code that a model of attnscope cannot express is refused with the reason.");
-    command.on_run([options, &exit_code] { exit_code = options->model.empty() ? examine(*options) : write_as_model(*options); });
+    command.on_run([options, &exit_code] {
+        if (options->model.empty() && !options->words.empty()) throw Error("--words belongs to --model");
+        exit_code = options->model.empty() ? examine(*options) : write_as_model(*options);
+    });
 }
 
 }  // namespace attn::app

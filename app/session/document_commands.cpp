@@ -153,6 +153,8 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
         if (has_typed_texts(document())) next = with_text_of(std::move(next), document(), scheduler.budget_mib());
         next.pins = pins_that_stay();
     }
+    // What another recording is compared with stays, too; a saved document has pins of its own.
+    if (next.recorded && open.file && open.file->empty()) next.pins = pins_that_stay();
     replace(std::move(next), merge);
     if (open.file) begin_subject(*open.file, history.current());
 }

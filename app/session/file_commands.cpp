@@ -104,10 +104,17 @@ void Session::Impl::carry_out(const command::OpenFile& open, const std::string&)
     files.end_notices(NoticeOf::File);
     files.open(open);
 }
-void Session::Impl::carry_out(const command::OpenAsModel&, const std::string&) {
+void Session::Impl::carry_out(const command::ShowRank& show, const std::string&) {
     if (!document().recorded) throw Error("there is no recording");
     files.end_notices(NoticeOf::File);
-    files.open_as_model(*document().recorded, pins_that_stay());
+    files.open_rank(document(), show.rank);
+}
+void Session::Impl::carry_out(const command::OpenAsModel& open, const std::string&) {
+    if (!document().recorded) throw Error("there is no recording");
+    files.end_notices(NoticeOf::File);
+    Pins pins = pins_that_stay();
+    if (!pins.a && shown->state != nullptr && recorded_in(*shown->state) != nullptr) pins.a = *shown->state;
+    files.open_as_model(*document().recorded, std::move(pins), open.look);
 }
 void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::string&) {
     files.end_notices(NoticeOf::File);

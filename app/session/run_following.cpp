@@ -69,7 +69,7 @@ void Session::Impl::follow_recording() {
     }
     Document next = document();
     next.recorded->recording = grown;
-    next.recorded_steps = grown->steps().size();
+    next.recorded_files = grown->recording().files;
     replace(std::move(next), "recorded step");
 }
 

@@ -45,6 +45,7 @@ struct Session::Impl {
     // One overload per command; a command without one does not compile. `merge` as in Command. They throw Error, or DocumentError for an
     // invalid document.
     void carry_out(const command::ShowRecorded& show, const std::string& merge);
+    void carry_out(const command::ShowRank& show, const std::string& merge);
     void carry_out(const command::OpenAsModel& open, const std::string& merge);
     /// Shows the newest step of a recording that goes on, if the newest known one was shown.
     void follow_recording();

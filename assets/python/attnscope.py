@@ -1407,6 +1407,42 @@ class Behind:
         return result, layout, node
 
 
+def is_rms(node):
+    """x * rsqrt(mean(x^2) + eps), or that times a parameter."""
+    if node.op != "mul" or not all(type(each) is Value for each in node.args[:2]):
+        return False
+    a, b = node.args[:2]
+    weight = next((each for each in (a, b) if is_parameter(each)), None)
+    other = b if weight is a else a
+    return weight is not None and is_rms_core(strip(other))
+
+
+def is_rms_core(value):
+    return value.maker is not None and value.maker.op == "mul" and any(
+        _made_by(strip(each), "rsqrt") for each in value.maker.inputs())
+
+
+def norm_input(node):
+    if node.kind == "norm":
+        return node.args[0]
+    core = next(strip(each) for each in node.args[:2] if not is_parameter(each))
+    return next(each for each in core.maker.inputs() if not _made_by(strip(each), "rsqrt"))
+
+
+def norm_parameters(node):
+    return [strip(each).parameter for each in node.inputs() if is_parameter(each)]
+
+
+def norm_eps(node):
+    """What is added to the variance, if it is a number."""
+    if node.kind == "norm":
+        return node.argument(4 if node.op == "native_layer_norm" else 3, "eps")
+    core = next(strip(each) for each in node.args[:2] if not is_parameter(each))
+    root = next(strip(each) for each in core.maker.inputs() if _made_by(strip(each), "rsqrt"))
+    inside = root.maker.args[0]
+    return number_of(inside.maker.args[1]) if _made_by(inside, "add") else None
+
+
 def chain_stages(attention, name, chain, letters):
     """q, q_normed, q_rotated: from the linear map to the product, in the order of the code."""
     suffix = {"rotate": "_rotated", "norm": "_normed", None: ""}
@@ -1417,6 +1453,8 @@ def chain_stages(attention, name, chain, letters):
         linear = linear_of(value) if kind is None else None
         op = {"rotate": "rotate", "norm": "norm", None: "linear" if linear else "given"}[kind]
         more = {"parameters": linear[1], "source": linear[0]} if linear else {}
+        if kind == "norm" and (node.kind == "norm" or is_rms(node)):
+            more = {"parameters": [each for each in norm_parameters(node) if each], "eps": norm_eps(node)}
         stage = attention.add(name + suffix[kind], op, letters, [(value, layout)], node=linear[2] if linear else node, inputs=inputs,
                               **more)
         if kind is None and node is None:
@@ -1929,9 +1967,9 @@ class Around:
         result = node.results[0]
         if node.kind == "embedding":
             self.entry(self.embedding_name(node, result), "embedding", node, result, parameters=self.parameters(node))
-        elif node.kind == "norm" or self.is_rms(node):
-            self.entry("norm", "norm", node, result, inputs=[self.norm_input(node)], parameters=self.norm_parameters(node),
-                       eps=self.norm_eps(node))
+        elif node.kind == "norm" or is_rms(node):
+            self.entry("norm", "norm", node, result, inputs=[norm_input(node)], parameters=norm_parameters(node),
+                       eps=norm_eps(node))
         elif node.kind in ("product", "conv") and linear_of(result) is not None and linear_of(result)[2] is node:
             self.linear(node, result)
         elif node.op == "mul" and self.gate_of(node) is not None:
@@ -2097,37 +2135,6 @@ class Around:
         if _made_by(value, "mul") and type(value.maker.args[0]) is Value and factor_of(value.maker, value.maker.args[0]) is not None:
             value = strip(value.maker.args[0])
         return value if _made_by(value, "embedding") else None
-
-    def is_rms(self, node):
-        """x * rsqrt(mean(x^2) + eps), or that times a parameter."""
-        if node.op != "mul" or not all(type(each) is Value for each in node.args[:2]):
-            return False
-        a, b = node.args[:2]
-        weight = next((each for each in (a, b) if is_parameter(each)), None)
-        other = b if weight is a else a
-        return weight is not None and self.is_rms_core(strip(other))
-
-    def is_rms_core(self, value):
-        return value.maker is not None and value.maker.op == "mul" and any(
-            _made_by(strip(each), "rsqrt") for each in value.maker.inputs())
-
-    def norm_input(self, node):
-        if node.kind == "norm":
-            return node.args[0]
-        core = next(strip(each) for each in node.args[:2] if not is_parameter(each))
-        return next(each for each in core.maker.inputs() if not _made_by(strip(each), "rsqrt"))
-
-    def norm_parameters(self, node):
-        return [strip(each).parameter for each in node.inputs() if is_parameter(each)]
-
-    def norm_eps(self, node):
-        """What is added to the variance, if it is a number."""
-        if node.kind == "norm":
-            return node.argument(4 if node.op == "native_layer_norm" else 3, "eps")
-        core = next(strip(each) for each in node.args[:2] if not is_parameter(each))
-        root = next(strip(each) for each in core.maker.inputs() if _made_by(strip(each), "rsqrt"))
-        inside = root.maker.args[0]
-        return number_of(inside.maker.args[1]) if _made_by(inside, "add") else None
 
     def last_linear_is_logits(self):
         """The last linear map gives logits if its width is that of an embedding, or if its result enters a loss."""
@@ -3352,7 +3359,7 @@ class Description:
             entry["with"] = self.mask(attention, *mask, stage.op)
             if entry["with"] is None:
                 del entry["with"]
-        entry.update(more)
+        entry.update({name: each for name, each in more.items() if each is not None})
         if stage.op == "given" and not entry["inputs"] and "called" not in entry:
             maker = stage.parts[0][0].maker if stage.parts else None
             entry["called"] = maker.op if maker is not None else "given"
@@ -3941,12 +3948,13 @@ def _program(otherwise):
     return program
 
 
-def open(module, path, *inputs):
+def open(module, path, *inputs, words=None):
     """Writes a PyTorch module as a model that attnscope runs: attnscope.open(model, "my-model"), then `attnscope my-model`.
 
     The module runs once, in evaluation, on `inputs`: ids of tokens, or vectors [B,T,C] of a layer or an attention. Without them, a module
-    with an embedding gets the first ids, any other one random vectors. Raises RuntimeError with the reason if no model of attnscope
-    computes what the module computes. The program is found as by `show`. Returns the folder."""
+    with an embedding gets the first ids, any other one random vectors. `words`, a list or dictionary with the text of every id, lets one
+    speak to the model in words or characters instead of ids. Raises RuntimeError with the reason if no model of attnscope computes what
+    the module computes. The program is found as by `show`. Returns the folder."""
     import torch
     program = _program("record it, and open it as a model there")
     inputs = inputs or (_first_inputs(module),)
@@ -3959,8 +3967,12 @@ def open(module, path, *inputs):
         finally:
             for each in training:
                 each.training = True
-        done = subprocess.run([program, "recording", os.path.join(folder, "run.attn"), "--model", os.fspath(path)], capture_output=True,
-                              text=True, check=False)
+        command = [program, "recording", os.path.join(folder, "run.attn"), "--model", os.fspath(path)]
+        if words is not None:
+            with io.open(os.path.join(folder, "words.json"), "w", encoding="utf-8") as file:
+                json.dump([str(words[i]) for i in range(len(words))], file)
+            command += ["--words", file.name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip())
     return os.fspath(path)

@@ -13,11 +13,12 @@
 #include "engine/io/json.hpp"
 #include "engine/io/safetensors.hpp"
 #include "engine/plan/config_json.hpp"
+#include "engine/tokenizer/known_words.hpp"
 
 namespace attn {
 namespace {
 
-constexpr const char *kConfigFile = "config.json", *kWeightsFile = "model.safetensors";
+constexpr const char *kConfigFile = "config.json", *kWeightsFile = "model.safetensors", *kTokenizerFile = "tokenizer.json";
 
 /// Under our names, q, k and v each for itself.
 std::vector<StoredParameter> under_own_names(const Parameters<float>& parameters) {
@@ -36,7 +37,7 @@ std::string own_config_json(const Config& config) {
 
 }  // namespace
 
-void write_model(const std::filesystem::path& folder, const Parameters<float>& parameters) {
+void write_model(const std::filesystem::path& folder, const Parameters<float>& parameters, std::span<const std::string> words) {
     make_folder(folder, 1);
     const Config& config = parameters.config();
     const std::string foreign = config.architecture == Architecture::DecoderOnly ? transformers_config_json(config) : "";
@@ -48,6 +49,7 @@ void write_model(const std::filesystem::path& folder, const Parameters<float>& p
         numbers = all[i].gathered(parameters.data());
         return std::as_bytes(std::span<const float>(numbers));
     });
+    if (const std::string tokenizer = tokenizer_json_of(words); !tokenizer.empty()) write_whole_file(folder / kTokenizerFile, tokenizer);
     write_whole_file(folder / kConfigFile, foreign.empty() ? own_config_json(config) : foreign);
 }
 

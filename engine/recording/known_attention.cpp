@@ -25,11 +25,19 @@ struct KnownStage {
 constexpr std::array kKnownStages = {
     KnownStage{"q", "linear", Stage::Q},
     KnownStage{"k", "linear", Stage::K},
+    KnownStage{"q_normed", "norm", Stage::QNormed},
+    KnownStage{"k_normed", "norm", Stage::KNormed},
+    KnownStage{"q_rotated", "rotate", Stage::QRotated},
+    KnownStage{"k_rotated", "rotate", Stage::KRotated},
     KnownStage{"v", "linear", Stage::V},
     KnownStage{"scores", "product", Stage::Scores},
     KnownStage{"scaled", "scale", Stage::Scaled},
     KnownStage{"capped", "cap", Stage::Capped},
     KnownStage{"masked", "mask", Stage::Masked},
+    // A mask of 0 and −∞ that is added, or ALiBi, which a mask may follow or be in.
+    KnownStage{"masked", "bias", Stage::Masked},
+    KnownStage{"masked.1", "mask", Stage::Masked},
+    KnownStage{"masked.1", "bias", Stage::Masked},
     KnownStage{"weights", "softmax", Stage::Weights},
     KnownStage{"dropped", "dropout", Stage::Dropped},
     KnownStage{"context", "product", Stage::Context},
@@ -70,6 +78,9 @@ void expect_known(const RecordedAttention& attention) {
     }
     for (const char* name : {"q", "k", "v", "weights", "context", "concat"})
         if (attention.find(name) == nullptr) refuse(attention, fmt::format("has no stage {}", name));
+    for (const auto& [q, k] : {std::pair("q_rotated", "k_rotated"), std::pair("q_normed", "k_normed")})
+        if ((attention.find(q) == nullptr) != (attention.find(k) == nullptr))
+            refuse(attention, fmt::format("has {} without {}", attention.find(q) == nullptr ? k : q, attention.find(q) == nullptr ? q : k));
     if (attention.find("q")->have == Have::Follows)
         refuse(attention, "was computed by a single operation that shows nothing but its result: record with gradients enabled");
     if (!attention.scale || !std::isfinite(*attention.scale)) refuse(attention, "scales its scores by more than one number");
@@ -89,23 +100,44 @@ std::string source_of(const RecordedAttention& attention) {
     return source;
 }
 
-bool is_causal(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter) {
-    const RecordedStage* masked = attention.find("masked");
-    if (masked == nullptr) return false;
+bool is_biased(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter) {
+    const RecordedStage* biased = attention.find("masked");
+    if (biased == nullptr) return false;
+    const StagePair at{{}, &attention, biased};
+    const Follower follower(graph, attention, step, parameter);
+    const std::optional<Numbers> after = recorded_or_computed(follower, *biased);
+    const RecordedStage* before = biased->inputs.size() != 1 ? nullptr : attention.find(biased->inputs[0]);
+    const std::optional<Numbers> scores = before == nullptr ? std::nullopt : recorded_or_computed(follower, *before);
+    if (!after || !scores || after->shape != scores->shape) refuse(at, "was not recorded: what is added to the scores is not known");
+    for (std::size_t i = 0; i < after->values.size(); ++i)
+        if (after->values[i] >= kHidden && after->values[i] != scores->values[i]) return true;
+    return false;
+}
+
+MaskForm mask_of(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter) {
+    const RecordedStage *second = attention.find("masked.1"), *masked = second != nullptr ? second : attention.find("masked");
+    if (masked == nullptr) return {};
     const StagePair at{{}, &attention, masked};
     const std::optional<Numbers> numbers = recorded_or_computed({graph, attention, step, parameter}, *masked);
     if (!numbers || numbers->axes != "BHTS") refuse(at, "was not recorded: what the mask hides is not known");
     const std::int64_t queries = numbers->shape[2], keys = numbers->shape[3];
     if (keys < 2) refuse(at, "hides or shows a single key: record at least two positions");
-    bool any = false, all = true, other = false;
+    const auto is_hidden = [&](std::int64_t i) { return numbers->values[static_cast<std::size_t>(i)] < kHidden; };
+    MaskForm form;
+    std::int64_t nearest = queries;  // key before the query that is hidden
     for (std::int64_t i = 0; i < numbers->count(); ++i) {
-        const bool ahead = i % keys > i / keys % queries, hidden = numbers->values[static_cast<std::size_t>(i)] < kHidden;
-        any = any || (ahead && hidden);
-        all = all && (!ahead || hidden);
-        other = other || (!ahead && hidden);
+        const std::int64_t back = i / keys % queries - i % keys;
+        if (back < 0) form.causal = form.causal || is_hidden(i);
+        else if (is_hidden(i)) nearest = std::min(nearest, back);
     }
-    if (other || any != all) refuse(at, "hides other keys than those after the query: only a causal mask belongs to a model of ours");
-    return any;
+    if (nearest < queries) form.window = nearest;
+    for (std::int64_t i = 0; i < numbers->count(); ++i) {
+        const std::int64_t back = i / keys % queries - i % keys;
+        const bool outside = form.window > 0 && std::abs(back) >= form.window;
+        if (is_hidden(i) != (outside || (form.causal && back < 0)))
+            refuse(at, "hides other keys than those after the query or outside of a window: no model of ours has such a mask");
+    }
+    return form;
 }
 
 }  // namespace attn::recording

@@ -1,6 +1,7 @@
 #pragma once
 /// Recorded attentions that one of ours may be.
 
+#include <cstdint>
 #include <string>
 
 #include "engine/plan/stage.hpp"
@@ -16,7 +17,14 @@ void expect_known(const RecordedAttention& attention);
 Stage role_of(const RecordedStage& stage);
 /// What q, k and v of a known attention are made of: the full name of a stage. Throws Error if that is not one and the same.
 std::string source_of(const RecordedAttention& attention);
-/// Whether its mask hides all keys after the query; false if it hides none. Throws Error if it hides others, or that cannot be told.
-bool is_causal(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter);
+/// Whether numbers are added to the scores of keys that are seen, as ALiBi does. Throws Error if that cannot be told.
+bool is_biased(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter);
+/// What a mask hides.
+struct MaskForm {
+    bool causal = false;      ///< the keys after the query
+    std::int64_t window = 0;  ///< keys as far from the query as this, or farther; 0: none, as far as the recorded text shows
+};
+/// Throws Error if it hides others, or that cannot be told.
+MaskForm mask_of(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter);
 
 }  // namespace attn::recording

@@ -164,6 +164,22 @@ private:
     double eps_ = 0;  ///< of the coarsest type in the recording
 };
 
+/// The words that were recorded with a text, by their ids. Empty if an id would have several.
+std::vector<std::string> words_by_id(const std::vector<std::vector<std::string>>& rows, const TokenBatch& tokens, std::int64_t ids) {
+    std::vector<std::string> words(static_cast<std::size_t>(ids));
+    for (std::int64_t text = 0; text < tokens.size(); ++text) {
+        const std::size_t row = rows.size() == 1 ? 0 : static_cast<std::size_t>(text);
+        if (row >= rows.size() || static_cast<std::int64_t>(rows[row].size()) != tokens.length) return {};
+        for (std::int64_t at = 0; at < tokens.length; ++at) {
+            const auto id = static_cast<std::size_t>(tokens.ids[static_cast<std::size_t>(text * tokens.length + at)]);
+            const std::string& word = rows[row][static_cast<std::size_t>(at)];
+            if (word.empty() || (!words[id].empty() && words[id] != word)) return {};
+            words[id] = word;
+        }
+    }
+    return words;
+}
+
 }  // namespace
 
 std::string RecordedModel::proof() const {
@@ -185,7 +201,8 @@ RecordedModel model_of_recording(const Recording& recording, std::optional<std::
     validate(parts.config);
     if (parts.tokens.size() * parts.config.num_heads * parts.tokens.length * parts.tokens.length > kMostNumbers)
         throw Error("the maps are too large to be compared: record a shorter text");
-    RecordedModel result{parts.config, parameters_of<float>(parts), parts.tokens, parts.of_vectors};
+    RecordedModel result{parts.config, parameters_of<float>(parts), parts.tokens,
+                         words_by_id(recording.tokens, parts.tokens, parts.config.vocab_size), parts.of_vectors};
     const Proof proof(graph, opened, parameter, parts, result.parameters, stop);
     for (const StagePair& pair : parts.stages) proof.compare(pair, result);
     return result;

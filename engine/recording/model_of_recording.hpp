@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "engine/plan/config.hpp"
 #include "engine/recording/recording.hpp"
@@ -18,10 +19,11 @@ namespace attn::recording {
 struct RecordedModel {
     Config config;  ///< a decoder's attention is causal, an encoder's is not
     std::shared_ptr<const Parameters<float>> parameters;
-    TokenBatch tokens;         ///< what was recorded, without padding
-    bool of_vectors = false;   ///< the code was given vectors: token i is the i-th different one of them
-    std::size_t compared = 0;  ///< stages that were recorded, all of which our model computes alike
-    double farthest = 0;       ///< the largest distance of a number from the recorded one, as a part of its stage's largest number
+    TokenBatch tokens;               ///< what was recorded, without padding
+    std::vector<std::string> words;  ///< the text of every id, "" where none was recorded; empty if an id has several, or several have one
+    bool of_vectors = false;         ///< the code was given vectors: token i is the i-th different one of them
+    std::size_t compared = 0;        ///< stages that were recorded, all of which our model computes alike
+    double farthest = 0;             ///< the largest distance of a number from the recorded one, as a part of its stage's largest number
 
     /// "All 46 stages of layers 0 to 1 equal the recording within 3e-07 of each stage's largest number."
     std::string proof() const;

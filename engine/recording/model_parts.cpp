@@ -16,6 +16,7 @@
 #include "engine/recording/follower.hpp"
 #include "engine/recording/known_attention.hpp"
 #include "engine/recording/known_forms.hpp"
+#include "engine/recording/known_rotation.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::recording {
@@ -43,6 +44,9 @@ public:
         head();
         expect_all_used();
         settle_sizes();
+        settle_head_norms();
+        settle_rotation();
+        settle_bias();
         settle_masks();
         return std::move(parts_);
     }
@@ -128,29 +132,31 @@ private:
         linear(around_, {{}, nullptr, &stage}, name);
     }
 
-    std::vector<double> row_parameter(const RecordedStage& stage, std::size_t place) {
-        if (place >= stage.parameters.size()) return {};
-        const std::optional<NamedArray> found = parameter_(stage.parameters[place]);
-        if (!found) refuse(stage, std::string("is not understood: ") + kUnknownParameters);
+    std::vector<double> row_parameter(const StagePair& at, std::size_t place) {
+        if (place >= at.stage->parameters.size()) return {};
+        const std::optional<NamedArray> found = parameter_(at.stage->parameters[place]);
+        if (!found) refuse(at, std::string("is not understood: ") + kUnknownParameters);
         return values_as<double>(*found, step_.source());
     }
 
     /// Takes a norm's gain and shift; what it adds to the variance, and whether there is a mean, is what gives the recorded numbers of all.
-    void norm(const RecordedStage& stage, Stage role, int layer, const std::string& name) {
-        const StagePair at{{}, nullptr, &stage};
-        use(stage, role, layer);
-        const Numbers result = recorded(around_, at);
-        NormRule rule{row_parameter(stage, 0), row_parameter(stage, 1)};
+    void norm(Follower& follower, const StagePair& at, const std::string& name) {
+        const Numbers result = recorded(follower, at);
+        NormRule rule{row_parameter(at, 0), row_parameter(at, 1)};
         try {
-            if (!norms_.keep(stage, around_.input(stage, 0), result, rule))
-                refuse(stage, "is no norm that a model of ours has, or another one than those before it");
+            if (!norms_.keep(*at.stage, follower.input(*at.stage, 0), result, rule))
+                refuse(at, "is no norm that a model of ours has, or another one than those before it");
         } catch (const NotComputed& problem) {
-            refuse(stage, "is not understood: " + problem.why);
+            refuse(at, "is not understood: " + problem.why);
         }
         const std::int64_t columns = result.shape.back();
         parts_.parameters[name + ".weight"] = {1, columns,
                                                rule.gain.empty() ? std::vector<double>(static_cast<std::size_t>(columns), 1) : rule.gain};
         if (!rule.shift.empty()) parts_.parameters[name + ".bias"] = {1, columns, rule.shift};
+    }
+    void norm(const RecordedStage& stage, Stage role, int layer, const std::string& name) {
+        use(stage, role, layer);
+        norm(around_, {{}, nullptr, &stage}, name);
     }
 
     // Layers.
@@ -238,12 +244,24 @@ private:
             attention.find("masked") != nullptr && attention.find("scaled") != nullptr && place("masked") < place("scaled");
         for (const RecordedStage& stage : attention.stages) {
             const StagePair at{{role_of(stage), number}, &attention, &stage, first_head};
+            if (stage.op == "rotate") rotated(follower, attention, at);
+            if (stage.op == "norm") norm(follower, at, prefix + (stage.name == "q_normed" ? "q_norm" : "k_norm"));
             const bool is_out = stage.name == "attention_out", is_taken = is_out && first_head.value_or(0) > 0;
             if (stage.op == "linear" && !is_taken) linear(follower, at, prefix + (is_out ? "out" : stage.name));
+            // Ahead of the query, where a mask hides them, code adds other numbers than our ALiBi.
+            if (stage.name == "masked" && attention.find("masked.1") != nullptr) continue;
             // What is masked before it is scaled are other numbers than ours, though the weights are the same.
             if (masks_first && (stage.name == "masked" || stage.name == "scaled")) continue;
             parts_.stages.push_back(at);
         }
+    }
+
+    void rotated(Follower& follower, const RecordedAttention& attention, const StagePair& at) {
+        if (attention.size('T') < 2) refuse(at, "turns nothing at the first position: record at least two");
+        const StagePair before{{}, &attention, at.stage->inputs.size() == 1 ? attention.find(at.stage->inputs[0]) : nullptr};
+        if (before.stage == nullptr) refuse(at, "is made of something that was not recorded");
+        if (!rotation_.keep(recorded(follower, before), recorded(follower, at)))
+            refuse(at, "rotates otherwise than a model of ours, or than the rotation before it");
     }
 
     /// What follows the attention in its layer: norms and feed-forward.
@@ -478,12 +496,82 @@ private:
     /// A decoder of ours is causal, an encoder is not, and there is no other mask.
     void settle_masks() {
         std::optional<bool> causal;
-        for (const RecordedAttention& attention : graph_.attentions) {
-            const bool own = is_causal(graph_, attention, step_, parameter_);
-            if (causal && *causal != own) refuse(attention, "has another mask than the first attention");
-            causal = own;
+        std::vector<LayerKind> kinds;
+        for (const std::span<const RecordedAttention>& layer : layers_) {
+            std::optional<std::int64_t> window;
+            for (const RecordedAttention& attention : layer) {
+                const MaskForm own = mask_of(graph_, attention, step_, parameter_);
+                if (own.causal != causal.value_or(own.causal) || own.window != window.value_or(own.window))
+                    refuse(attention, "has another mask than the first attention");
+                causal = own.causal;
+                window = own.window;
+            }
+            kinds.push_back({.window = *window});
         }
+        if (std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.window > 0; }))
+            parts_.config.layer_kinds = std::move(kinds);
         parts_.config.architecture = *causal ? Architecture::DecoderOnly : Architecture::Encoder;
+    }
+
+    /// Of what may be added to the scores, only ALiBi has a place in a model of ours, as the comparison will show.
+    void settle_bias() {
+        const bool biased = is_biased(graph_, graph_.attentions.front(), step_, parameter_);
+        for (const RecordedAttention& each : graph_.attentions)
+            if (is_biased(graph_, each, step_, parameter_) != biased)
+                refuse(each, "adds something to its scores, or does not, unlike the first attention");
+        if (!biased) return;
+        if (parts_.config.position != PositionKind::None) throw Error("positions are added to the scores, and elsewhere as well");
+        parts_.config.position = PositionKind::Alibi;
+    }
+
+    void settle_head_norms() {
+        const bool normed = graph_.attentions.front().find("q_normed") != nullptr;
+        for (const RecordedAttention& each : graph_.attentions)
+            if ((each.find("q_normed") != nullptr) != normed)
+                refuse(each, "norms queries and keys, or does not, unlike the first attention");
+        if (!normed) return;
+        parts_.config.qk_norm = QueryKeyNorm::PerHead;
+        if (has("q_norm.bias") || has("k_norm.bias"))
+            throw Error("the norms of queries and keys have a shift, which those of a model of ours do not have");
+    }
+
+    void settle_rotation() {
+        const std::optional<RotationForm>& form = rotation_.form();
+        const bool rotates = graph_.attentions.front().find("q_rotated") != nullptr;
+        for (const RecordedAttention& each : graph_.attentions)
+            if ((each.find("q_rotated") != nullptr) != rotates)
+                refuse(each, "rotates queries and keys, or does not, unlike the first attention");
+        if (!rotates) return;
+        Config& config = parts_.config;
+        if (config.position != PositionKind::None) throw Error("positions are added to the embedding, and rotate queries and keys as well");
+        config.position = PositionKind::Rotary;
+        config.rotary_base = form->base;
+        config.rotary_size = form->size == config.head_size() ? 0 : form->size;
+        if (form->neighbours) pair_halves(*form);
+    }
+
+    /// A model of ours pairs a head's numbers in another way. In this order its queries and keys are other numbers, their products the
+    /// same.
+    void pair_halves(const RotationForm& form) {
+        constexpr std::array kReordered = {Stage::Q, Stage::K, Stage::QNormed, Stage::KNormed, Stage::QRotated, Stage::KRotated};
+        std::erase_if(parts_.stages, [&](const StagePair& pair) {
+            return std::find(kReordered.begin(), kReordered.end(), pair.ours.stage) != kReordered.end();
+        });
+        constexpr std::array<std::string_view, 4> kQueriesAndKeys = {"attention.q.", "attention.k.", "attention.q_norm.",
+                                                                     "attention.k_norm."};
+        const std::int64_t head = parts_.config.head_size();
+        const std::vector<std::int64_t> places = halves_of_neighbours(form, head);
+        for (auto& [name, matrix] : parts_.parameters) {
+            const bool reordered = std::any_of(kQueriesAndKeys.begin(), kQueriesAndKeys.end(),
+                                               [&](std::string_view part) { return name.find(part) != std::string::npos; });
+            if (!reordered) continue;
+            const std::vector<double> before = matrix.values;
+            for (std::size_t i = 0; i < before.size(); ++i) {
+                const auto column = static_cast<std::int64_t>(i) % head;
+                matrix.values[i - static_cast<std::size_t>(column) + static_cast<std::size_t>(places[static_cast<std::size_t>(column)])] =
+                    before[i];
+            }
+        }
     }
 
     const RecordedAttention nobody_;  ///< whose stages are those around the attentions
@@ -497,6 +585,7 @@ private:
     std::string stream_;                                      ///< the sum that the layers add to, as far as they were read
     std::string table_;                                       ///< parameter of the tokens' embedding
     std::set<std::string> used_;                              ///< stages around the attentions that our model has
+    KnownRotation rotation_;
     KnownNorms norms_;
     KnownCurves curves_;
 };

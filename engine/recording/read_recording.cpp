@@ -1,5 +1,7 @@
 /// Reads what recording.json says, and finds the files of the steps.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -240,8 +242,8 @@ std::vector<std::pair<std::int64_t, StepFile>> steps_in(const std::filesystem::p
     return found;
 }
 
-Recording read_folder(const std::filesystem::path& folder) {
-    const std::filesystem::path description = folder / "recording.json";
+Recording read_folder(const std::filesystem::path& folder, std::int64_t rank) {
+    const std::filesystem::path description = description_of(folder, rank);
     const auto steps = steps_in(folder);
     Recording recording;
     if (has_entry(description))
@@ -249,8 +251,16 @@ Recording read_folder(const std::filesystem::path& folder) {
     else if (steps.empty())
         throw FileError(FileFault::Schema, folder.string(), "", "holds no recording: neither recording.json nor a step");
     else recording.run = steps.back().first;
-    for (const auto& [run, step] : steps)
-        if (run == recording.run) recording.steps.push_back(step);
+    std::set<std::int64_t> ranks;
+    recording.files = 0;
+    for (const auto& [run, step] : steps) {
+        if (run != recording.run) continue;
+        ++recording.files;
+        ranks.insert(step.rank);
+        if (step.rank == rank) recording.steps.push_back(step);
+    }
+    recording.rank = rank;
+    if (!ranks.empty()) recording.ranks.assign(ranks.begin(), ranks.end());
     return recording;
 }
 
@@ -267,15 +277,19 @@ void take_words(Recording& recording) {
 
 }  // namespace
 
+std::filesystem::path description_of(const std::filesystem::path& folder, std::int64_t rank) {
+    return folder / (rank == 0 ? "recording.json" : fmt::format("recording-rank{}.json", rank));
+}
+
 std::size_t count_steps(const std::filesystem::path& folder, std::int64_t run) {
     const auto steps = steps_in(folder);
     return static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), [run](const auto& step) { return step.first == run; }));
 }
 
-Recording read_recording(const std::filesystem::path& path) {
+Recording read_recording(const std::filesystem::path& path, std::int64_t rank) {
     std::error_code ignored;
     Recording recording;
-    if (std::filesystem::is_directory(path, ignored)) recording = read_folder(path);
+    if (std::filesystem::is_directory(path, ignored)) recording = read_folder(path, rank);
     else recording.steps.push_back({0, 0, path});
     recording.path = path;
     if (!recording.has_graph && !recording.steps.empty()) {
@@ -287,6 +301,7 @@ Recording read_recording(const std::filesystem::path& path) {
 
 Recording read_recording(std::string_view description, std::vector<StepFile> steps, const std::filesystem::path& name) {
     Recording recording = described_by(description, (name / "recording.json").string());
+    recording.files = steps.size();
     recording.steps = std::move(steps);
     recording.path = name;
     return recording;

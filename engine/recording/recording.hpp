@@ -1,6 +1,6 @@
 #pragma once
 /// A recording of attention in somebody's own code: what was recorded, and the graph of its stages. Numbers are in the files of its steps
-/// (recorded_step.hpp). Format: assets/python/format.md.
+/// (recorded_step.hpp). Format: assets/help/10-recordings.md.
 
 #include <cstddef>
 #include <cstdint>
@@ -94,27 +94,33 @@ struct StepFile {
 struct Recording {
     std::filesystem::path path;
     std::int64_t run = 1;
+    std::int64_t rank = 0;                                        ///< of the process that recorded it
+    std::vector<std::int64_t> ranks{0};                           ///< of all processes of the job, rising
+    std::size_t files = 1;                                        ///< that hold steps of the run, of all ranks
     std::string error;                                            ///< the error that ended the recorded code, with its line; "" if none
     std::vector<std::vector<std::string>> tokens, source_tokens;  ///< rows of words; the second: of what the keys belong to
     bool has_graph = false;  ///< false: without recording.json, the graphs are made from the names of tensors
     std::vector<RecordedGraph> graphs;
     std::vector<Unfollowed> unfollowed;
-    std::vector<StepFile> steps;  ///< by step, then by rank
+    std::vector<StepFile> steps;  ///< of this rank, by step
 };
 
 /// Under which name a stage is in the files of the steps: "ATTENTION/STAGE".
 std::string full_name(const RecordedAttention& attention, const RecordedStage& stage);
 
-/// The file of a step, of the first rank; the newest step if none is asked for. Throws Error if there is none, or not that one.
+/// The file of a step; the newest step if none is asked for. Throws Error if there is none, or not that one.
 const StepFile& step_file(const Recording& recording, std::optional<std::int64_t> step);
+
+/// Where a process of a job describes what it records.
+std::filesystem::path description_of(const std::filesystem::path& folder, std::int64_t rank);
 
 /// How many files a run has in a folder by now, which grows with every step. Throws FileError if it cannot be listed.
 std::size_t count_steps(const std::filesystem::path& folder, std::int64_t run);
 
 /// Reads a folder's newest run, or one .safetensors, .npz or .npy file as a recording of a single step. Of the steps only the names are
-/// read. Throws FileError naming the file and the place: Schema for another format, for inputs that lead back to themselves, and for names
-/// that occur twice; as the readers of the files otherwise.
-Recording read_recording(const std::filesystem::path& path);
+/// read. Of a job of several processes, what the one with this rank recorded. Throws FileError naming the file and the place: Schema for
+/// another format, for inputs that lead back to themselves, and for names that occur twice; as the readers of the files otherwise.
+Recording read_recording(const std::filesystem::path& path, std::int64_t rank = 0);
 /// The same of a folder `name` that is in memory: its recording.json, and its steps by step and rank.
 Recording read_recording(std::string_view description, std::vector<StepFile> steps, const std::filesystem::path& name);
 

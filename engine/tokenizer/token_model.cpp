@@ -1,7 +1,11 @@
 #include "engine/tokenizer/token_model.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
+#include "engine/io/file_error.hpp"
+#include "engine/tensor/error.hpp"
 #include "engine/tokenizer/bpe.hpp"
 #include "engine/tokenizer/component_json.hpp"
 #include "engine/tokenizer/unigram.hpp"
@@ -32,6 +36,10 @@ std::unique_ptr<TokenModel> read_typed(JsonObject& json) {
 }
 
 }  // namespace
+
+void TokenModel::refuse_unknown(std::string_view text) {
+    throw ConfigError(fmt::format("\"{}\" is not in the vocabulary, which has no unknown token", escaped(text)));
+}
 
 std::unique_ptr<TokenModel> read_token_model(JsonObject component) {
     std::unique_ptr<TokenModel> model = read_typed(component);

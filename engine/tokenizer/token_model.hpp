@@ -72,6 +72,8 @@ public:
     const Vocabulary& vocabulary() const { return vocabulary_; }
 
 protected:
+    /// Throws ConfigError naming the text that cannot be spelled.
+    [[noreturn]] static void refuse_unknown(std::string_view text);
     explicit TokenModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
 
     Vocabulary vocabulary_;

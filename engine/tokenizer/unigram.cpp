@@ -55,7 +55,7 @@ std::vector<Unigram::Step> Unigram::best_steps(std::string_view word, Offered&& 
             has_single = has_single || end - at == one;
         }
         if (!has_single) {
-            if (!options_.unknown) throw ConfigError("the text has a character that is not in the vocabulary, which has no unknown token");
+            if (!options_.unknown) refuse_unknown(word.substr(at, one));
             offer(at, at + one, *options_.unknown, unknown_score_, false);
         }
         at += one;

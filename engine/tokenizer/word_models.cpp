@@ -22,10 +22,12 @@ bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) !
 }  // namespace
 
 WordLevel::WordLevel(Vocabulary vocabulary, const std::string& unknown)
-    : TokenModel(std::move(vocabulary)), unknown_(unknown_in(vocabulary_, unknown)) {}
+    : TokenModel(std::move(vocabulary)), unknown_(vocabulary_.find(unknown)) {}
 
 void WordLevel::encode(std::string_view word, std::vector<WordToken>& out) const {
-    out.push_back({vocabulary_.find(word).value_or(unknown_), 0, static_cast<std::uint32_t>(word.size())});
+    const std::optional<std::int32_t> id = vocabulary_.find(word);
+    if (!id && !unknown_) refuse_unknown(word);
+    out.push_back({id ? *id : *unknown_, 0, static_cast<std::uint32_t>(word.size())});
 }
 
 WordTrace WordLevel::trace(std::string_view word) const {
@@ -78,7 +80,7 @@ WordTrace WordPiece::trace(std::string_view word) const {
 std::unique_ptr<TokenModel> read_word_level(JsonObject& json) {
     const std::string unknown = required_text(json, "unk_token");
     Vocabulary vocabulary = read_vocabulary(json, "vocab");
-    return at_field(json, "unk_token", [&] { return std::make_unique<WordLevel>(std::move(vocabulary), unknown); });
+    return std::make_unique<WordLevel>(std::move(vocabulary), unknown);
 }
 
 std::unique_ptr<TokenModel> read_word_piece(JsonObject& json) {

@@ -7,7 +7,7 @@ namespace attn {
 
 class WordLevel final : public TokenModel {
 public:
-    /// Throws ConfigError if the vocabulary lacks the unknown token.
+    /// If the vocabulary lacks the unknown token, a text with an unknown word is refused.
     WordLevel(Vocabulary vocabulary, const std::string& unknown);
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
     WordTrace trace(std::string_view word) const override;
@@ -15,7 +15,7 @@ public:
     std::optional<std::int32_t> unknown() const override { return unknown_; }
 
 private:
-    std::int32_t unknown_;
+    std::optional<std::int32_t> unknown_;
 };
 
 /// https://github.com/google-research/bert, tokenization.py: WordpieceTokenizer. A word is unknown as a whole if one of its parts is not in

@@ -158,7 +158,15 @@ TEST_F(RecordingTest, TheNewestRunIsReadAndItsStepsAreInOrder) {
     const Recording recording = read_recording(path(""));
     std::vector<std::pair<std::int64_t, std::int64_t>> steps;
     for (const StepFile& step : recording.steps) steps.emplace_back(step.step, step.rank);
-    EXPECT_THAT(steps, ElementsAre(std::pair(20, 0), std::pair(20, 1), std::pair(100, 0)));
+    EXPECT_THAT(steps, ElementsAre(std::pair(20, 0), std::pair(100, 0)));
+    EXPECT_THAT(recording.ranks, ElementsAre(0, 1));
+    EXPECT_EQ(recording.rank, 0);
+    const Recording other = read_recording(path(""), 1);
+    EXPECT_EQ(other.run, 2) << "without a description of its own, the newest run";
+    ASSERT_EQ(other.steps.size(), 1U);
+    EXPECT_EQ(other.steps[0].rank, 1);
+    EXPECT_EQ(recording.files, 3U);
+    EXPECT_EQ(count_steps(path(""), 2), 3U);
     EXPECT_EQ(step_file(recording, 20).rank, 0);
     EXPECT_EQ(step_file(recording, {}).step, 100);
     EXPECT_THROW(step_file(recording, 21), Error);

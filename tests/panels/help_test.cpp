@@ -106,7 +106,7 @@ TEST(HelpPages, StandInTheOrderOfTheirNumbers) {
     std::vector<std::string> titles;
     for (const HelpPage& page : help_pages()) titles.push_back(page.title);
     EXPECT_THAT(titles, testing::ElementsAre("Looking", "Asking what if", "Training", "Lessons", "Files and exporting", "The doctor",
-                                             "Command line", "Checking", "Glossary", "Licences"));
+                                             "Command line", "Checking", "Glossary", "Recordings", "Licences"));
 }
 
 class HelpText : public ImGuiFixture {

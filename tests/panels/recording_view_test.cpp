@@ -135,6 +135,29 @@ TEST_F(RecordingView, OpensAsAModelWhichIsThenDrawnInEveryView) {
     with_context([](PanelContext& context) { EXPECT_FALSE(shows_own_recording(context)); });
 }
 
+/// Each process of a job recorded its part.
+TEST_F(RecordingView, TheRanksOfAJobAreChosen) {
+    EXPECT_FALSE(has_control("rank 0"));
+    std::ofstream(folder_ / "recording-rank1.json") << kDescription;
+    ArrayFile file;
+    file.metadata = {{"format", "attnscope-recording/1"}, {"graph", "0"}};
+    file.arrays = {make_array<float>("block.attn/weights", {1, 1, 2, 2}, std::vector<float>{1, 0, 0.25F, 0.75F})};
+    write_safetensors(folder_ / "run1-step00000050-rank1.safetensors", file);
+    open(folder_.path());
+    EXPECT_EQ(numbers(Stage::Weights)[0], 0.5F);
+    ASSERT_TRUE(press_control("rank 1"));
+    session->wait_for_files();
+    session->wait();
+    frames(3, ui_frame);
+    EXPECT_EQ(session->document().recorded->recording->recording().rank, 1);
+    EXPECT_EQ(session->document().recorded->step, 50);
+    EXPECT_EQ(numbers(Stage::Weights)[0], 1);
+    ASSERT_TRUE(press_control("rank 0"));
+    session->wait_for_files();
+    session->wait();
+    EXPECT_EQ(numbers(Stage::Weights)[0], 0.5F);
+}
+
 TEST_F(RecordingView, WhatTheCodeLoggedIsDrawnInsteadOfATrainingRun) {
     view.view = View::Train;
     frames(2, ui_frame);

@@ -373,7 +373,7 @@ class SaveTest(reading.FolderTest):
 
     def test_the_example_of_the_format(self):
         """The lines for other programs, as the description of the format has them."""
-        with open(os.path.join(reading.SOURCE, "format.md"), encoding="utf-8") as file:
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "help", "10-recordings.md"), encoding="utf-8") as file:
             lines = file.read().split("## Written by another program")[1].splitlines()
         script = "\n".join(line[4:] for line in lines if line.startswith("    ") or not line)
         self.assertLessEqual(len([line for line in script.splitlines() if line.strip()]), 40)

@@ -16,34 +16,64 @@ if torch is not None:
     import torch.nn as nn
     import torch.nn.functional as F
 
+    def rotated(x, way, base=10000.0, size=None, factor=1.0):
+        """Rotary positions, as they are written in three ways, of the first numbers of each head."""
+        size = size or x.shape[-1]
+        x, rest = x[..., :size], x[..., size:]
+        angles = torch.arange(x.shape[-2])[:, None] * factor * base ** (-torch.arange(0, size, 2) / size)
+        if way == "halves":
+            a, b = x.chunk(2, -1)
+            x = x * torch.cat([angles, angles], -1).cos() + torch.cat([-b, a], -1) * torch.cat([angles, angles], -1).sin()
+        elif way == "neighbours":
+            a, b = x[..., 0::2], x[..., 1::2]
+            x = torch.stack([a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()], -1).flatten(-2)
+        else:
+            pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2)) * torch.polar(torch.ones_like(angles), angles)
+            x = torch.view_as_real(pairs).flatten(-2)
+        return torch.cat([x, rest], -1) if rest.shape[-1] else x
+
     class Attention(nn.Module):
         """Of several heads; `given` changes how it is written, and what it computes."""
 
         def __init__(self, width, heads, packed=False, bias=True, causal=True, out=True, scale=None, fill=-math.inf, mask=None,
-                     listed=False, size=None, **_):
+                     listed=False, size=None, rotary=None, added=False, groups=None, alibi=False, head_norm=False, **_):
             super().__init__()
             self.heads, self.packed, self.causal, self.scale, self.fill = heads, packed, causal, scale, fill
-            self.mask = mask
+            self.mask, self.rotary, self.added, self.groups, self.alibi = mask, rotary, added, groups or heads, alibi
             self.listed = None
             if listed:
                 self.listed = nn.ModuleList(Attention(width, 1, bias=bias, causal=causal, out=False, size=width // heads) for _ in range(heads))
             elif packed:
                 self.qkv = nn.Linear(width, 3 * width, bias=bias)
             else:
-                self.q, self.k, self.v = (nn.Linear(width, size or width, bias=bias) for _ in range(3))
+                keys = width // heads * self.groups
+                self.q, self.k, self.v = (nn.Linear(width, size or each, bias=bias) for each in (width, keys, keys))
             self.out = nn.Linear(width, width, bias=bias) if out else None
+            self.norms = nn.ModuleList(RmsNorm(width // heads) for _ in range(2)) if head_norm else None
 
-        def split(self, x):
-            return x.view(*x.shape[:-1], self.heads, -1).transpose(-2, -3)
+        def split(self, x, heads=None):
+            return x.view(*x.shape[:-1], heads or self.heads, -1).transpose(-2, -3)
 
         def forward(self, x):
             if self.listed is not None:
                 return self.out(torch.cat([head(x) for head in self.listed], -1))
             q, k, v = self.qkv(x).chunk(3, -1) if self.packed else (self.q(x), self.k(x), self.v(x))
-            q, k, v = self.split(q), self.split(k), self.split(v)
+            q, k, v = self.split(q), self.split(k, self.groups), self.split(v, self.groups)
+            if self.norms is not None:
+                q, k = self.norms[0](q), self.norms[1](k)
+            if self.rotary is not None:
+                q, k = rotated(q, **self.rotary), rotated(k, **self.rotary)
+            if self.groups != self.heads:
+                k, v = (each.repeat_interleave(self.heads // self.groups, -3) for each in (k, v))
             scores = q @ k.transpose(-2, -1) * (self.scale or q.shape[-1] ** -0.5)
             T = x.shape[-2]
-            if self.causal:
+            if self.alibi:
+                distance = (torch.arange(T)[None] - torch.arange(T)[:, None]).abs()
+                bias = -torch.tensor([2.0 ** (-8 * (head + 1) / self.heads) for head in range(self.heads)])[:, None, None] * distance
+                scores = scores + (bias + torch.full((T, T), -math.inf).triu(1) if self.added else bias)
+            if self.causal and self.added and not self.alibi:
+                scores = scores + torch.full((T, T), -math.inf).triu(1)
+            elif self.causal and not self.added:
                 scores = scores.masked_fill(torch.ones(T, T, dtype=torch.bool).triu(1), self.fill)
             if self.mask is not None:
                 scores = scores.masked_fill(self.mask(T), -math.inf)
@@ -155,11 +185,23 @@ VARIANTS = {
     "no_residual": dict(residual=False),
     "a_scale_of_its_own": dict(scale=0.3),
     "large_negative_fill": dict(fill=-1e9),
+    "rotary_halves": dict(positions=None, rotary=dict(way="halves")),
+    "rotary_neighbours": dict(positions=None, rotary=dict(way="neighbours"), bias=False, rms=True),
+    "rotary_complex_packed": dict(positions=None, rotary=dict(way="complex"), packed=True),
+    "rotary_of_another_base": dict(positions=None, rotary=dict(way="halves", base=500000.0)),
+    "rotary_of_a_part": dict(positions=None, rotary=dict(way="neighbours", size=4)),
+    "added_mask": dict(added=True),
+    "llama": dict(positions=None, rotary=dict(way="halves"), rms=True, bias=False, gated=True, activation=F.silu, groups=1, tied=True),
+    "alibi": dict(positions=None, alibi=True),
+    "alibi_with_the_mask": dict(positions=None, alibi=True, added=True, heads=4),
+    "norms_of_queries_and_keys": dict(positions=None, rms=True, head_norm=True, rotary=dict(way="neighbours")),
+    "a_window": dict(mask=lambda T: torch.ones(T, T, dtype=torch.bool).tril(-3)),
 }
 
 
 def logits_of(folder, ids, out):
-    done = run("export", "--model", folder, "--text", " ".join(map(str, ids)), "--stage", "logits", "--out", out)
+    text = ids if isinstance(ids, str) else " ".join(map(str, ids))
+    done = run("export", "--model", folder, "--text", text, "--stage", "logits", "--out", out)
     assert done.returncode == 0, done.stderr
     return np.load(out)[0]
 
@@ -302,9 +344,13 @@ class ModelTest(reading.FolderTest):
 
     def test_refusals_say_what_and_where(self):
         ids = torch.arange(6)[None]
-        window = lambda T: torch.ones(T, T, dtype=torch.bool).triu(1) | torch.ones(T, T, dtype=torch.bool).tril(-2)
-        self.assertRegex(self.refusal_of(Language(mask=window, causal=False), ids),
+        ahead = lambda T: torch.ones(T, T, dtype=torch.bool).triu(2) | torch.ones(T, T, dtype=torch.bool).tril(-2)
+        self.assertRegex(self.refusal_of(Language(mask=ahead, causal=False), ids),
                          r"layers\.0\.attention/masked \(model_test\.py:\d+\) hides other keys than those after the query")
+        stretched = dict(way="halves", factor=0.5)
+        self.assertRegex(self.refusal_of(Language(positions=None, rotary=stretched), ids),
+                         r"layers\.0\.attention/q_rotated \(model_test\.py:\d+\) rotates otherwise than a model of ours")
+        self.assertRegex(self.refusal_of(Language(rotary=dict(way="halves")), ids), "added to the embedding, and rotate")
         mixed = Language()
         mixed.layers[1].attention.causal = False
         self.assertRegex(self.refusal_of(mixed, ids), r"layers\.1\.attention .* has another mask than the first attention")
@@ -356,6 +402,12 @@ class ModelTest(reading.FolderTest):
             attnscope.open(Layer(8, heads=2), self.path("own layer"), torch.randn(2, 3, 8))
             with self.assertRaisesRegex(RuntimeError, "already holds a model"):
                 attnscope.open(model, folder)
+            letters = attnscope.open(model, self.path("letters"), words=dict(enumerate("abcdefgh ijkl")))
+            np.testing.assert_array_equal(logits_of(letters, "i hba", self.path("letters.npy")), logits_of(folder, ids, self.path("logits.npy")))
+            with self.assertRaisesRegex(RuntimeError, "has 2 words, but the model 13 ids"):
+                attnscope.open(model, self.path("few"), words=["a", "b"])
+            with self.assertRaisesRegex(RuntimeError, "every word has to be another one"):
+                attnscope.open(model, self.path("alike"), words=["a"] * 13)
             with self.assertRaisesRegex(RuntimeError, "is no activation that a model of ours has"):
                 attnscope.open(Language(activation=torch.tanh), self.path("other"))
 

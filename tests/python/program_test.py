@@ -195,6 +195,17 @@ class ProgramTest(reading.FolderTest):
                 self.assertTrue(any(each.startswith(f"{stage}[{','.join(map(str, cell))}] is") for each in texts), texts)
                 self.assertEqual(report["attentions"][0]["verdict"], "unusual")
 
+    def test_each_rank_of_a_job_is_listed_by_itself(self):
+        path, other = self.record_heads(None), self.record_heads("no_scale")
+        shutil.move(os.path.join(other, "recording.json"), os.path.join(path, "recording-rank1.json"))
+        name = "run1-step00000000-rank{}.safetensors"
+        shutil.move(os.path.join(other, name.format(0)), os.path.join(path, name.format(1)))
+        for rank, code in (("0", 0), ("1", 1)):
+            done = run("recording", path, "--rank", rank)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(f"Recorded by ranks 0, 1; this is rank {rank}\n", done.stdout)
+        self.assertIn("has no step", run("recording", path, "--rank", "2").stderr)
+
     def drawn(self, path):
         """{(layer, name of a stage in the recording): array} of what the window shows first."""
         out = self.path("trace.safetensors")

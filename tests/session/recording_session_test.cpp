@@ -174,6 +174,29 @@ TEST_F(RecordingSession, GoesFromStepToStepAndBack) {
     EXPECT_EQ(session->document().recorded->step, 50);
 }
 
+/// Two steps, or two recordings: what is pinned stays beside what is shown.
+TEST_F(RecordingSession, IsComparedWithAnotherStepAndAnotherRecording) {
+    write_step(50, 0.75F);
+    const auto session = opened();
+    session->apply({command::Pin{false, session->snapshot()->state}, ""});
+    const auto weight_of_a = [&] {
+        session->wait();
+        const auto pinned = session->compute(session->states().pinned_a, facet::Trace{});
+        return pinned ? pinned->trace->find({Stage::Weights, 0})->value.data()[0] : -1;
+    };
+    session->apply({command::ShowRecorded{0}, ""});
+    EXPECT_EQ(weight_of_a(), 0.75F);
+    EXPECT_EQ(first_weight(*session), 0.25F);
+    const std::filesystem::path other = place_ / "other.attn";
+    std::filesystem::copy(folder(), other);
+    std::filesystem::remove(other / "run1-step00000050-rank0.safetensors");
+    session->apply({command::OpenFile{other}, ""});
+    session->wait_for_files();
+    ASSERT_EQ(session->document().recorded->recording->name(), "other.attn");
+    EXPECT_EQ(weight_of_a(), 0.75F);
+    EXPECT_EQ(first_weight(*session), 0.25F);
+}
+
 TEST_F(RecordingSession, IsFollowedWhereTheNewestStepIsShown) {
     const auto session = opened();
     write_step(1, 0.5F);
@@ -410,6 +433,13 @@ protected:
         open_as_model(*session);
         return session;
     }
+    void describe_words(const std::string& words) const {
+        std::ifstream in(own() / "recording.json");
+        std::string text{std::istreambuf_iterator<char>(in), {}};
+        const std::string none = R"("tokens":null)";
+        text.replace(text.find(none), none.size(), R"("tokens":)" + words);
+        std::ofstream(own() / "recording.json") << text;
+    }
     static void open_as_model(Session& session) {
         session.apply({command::OpenAsModel{}, ""});
         session.wait_for_files();
@@ -439,6 +469,56 @@ TEST_F(RecordedLanguageModel, AgainItIsTheSameModel) {
     ASSERT_TRUE(session->document().recorded);
     open_as_model(*session);
     EXPECT_EQ(session->document().model, first);
+}
+
+/// The recording is pinned as A, and the model's own numbers stand beside it.
+TEST_F(RecordedLanguageModel, IsComparedWithWhatWasRecorded) {
+    const auto session = with_model();
+    const std::optional<State> pinned = session->document().pins.a;
+    ASSERT_TRUE(pinned && recorded_in(*pinned) != nullptr);
+    ASSERT_NE(session->states().pinned_a, nullptr);
+    const auto recorded = session->compute(session->states().pinned_a, facet::Trace{});
+    ASSERT_TRUE(recorded) << recorded.problem;
+    for (const StageId id : {StageId{Stage::Q, 1}, StageId{Stage::Weights, 0}, StageId{Stage::AttentionOut, 1}}) {
+        const auto theirs = recorded->trace->find(id)->value.values(), ours = session->snapshot()->trace->find(id)->value.values();
+        ASSERT_EQ(theirs.size(), ours.size());
+        for (std::size_t i = 0; i < ours.size(); ++i) ASSERT_NEAR(theirs[i], ours[i], 2e-6F) << i;
+    }
+}
+
+TEST_F(RecordedLanguageModel, OpensWhereTheRecordingWasLookedAt) {
+    const auto session = with_model();
+    Look look;
+    look.view = View::Grid;
+    look.stage = {Stage::Context, 1};
+    look.head = 1;
+    session->apply({command::Undo{}, ""});
+    session->apply({command::OpenAsModel{look}, ""});
+    session->wait_for_files();
+    session->wait();
+    ASSERT_NE(session->document().model, nullptr);
+    EXPECT_EQ(session->document().look, look);
+}
+
+TEST_F(RecordedLanguageModel, SpeaksTheRecordedWords) {
+    describe_words(R"([["cat","sat","on","sat","the"],["dog","ran","to","the","cat"]])");
+    const auto session = with_model();
+    EXPECT_FALSE(session->document().model->text().conventions().ids);
+    EXPECT_THAT(session->document().texts, testing::ElementsAre("cat sat on sat the", "dog ran to the cat"));
+    EXPECT_THAT(session->snapshot()->trace->tokens.ids, testing::ElementsAre(3, 1, 4, 1, 5, 9, 2, 6, 5, 3));
+    session->apply({command::SetTexts{{"the dog sat <0>"}, {}}, ""});
+    session->wait();
+    EXPECT_THAT(session->snapshot()->trace->tokens.ids, testing::ElementsAre(5, 9, 1, 0)) << "an id that was not recorded is typed";
+    session->apply({command::SetTexts{{"the mouse"}, {}}, ""});
+    session->wait();
+    EXPECT_THAT(session->snapshot()->problem, HasSubstr("\"mouse\" is not in the vocabulary"));
+}
+
+TEST_F(RecordedLanguageModel, SpeaksIdsWhereAWordWouldHaveTwo) {
+    describe_words(R"([["cat","sat","on","sat","the"],["cat","ran","to","the","cat"]])");
+    const auto session = with_model();
+    EXPECT_TRUE(session->document().model->text().conventions().ids);
+    EXPECT_THAT(session->document().texts, testing::ElementsAre("3 1 4 1 5", "9 2 6 5 3"));
 }
 
 TEST_F(RecordedLanguageModel, WhatIsPinnedStays) {

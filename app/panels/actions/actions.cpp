@@ -743,7 +743,7 @@ std::vector<Action> table() {
              .detail = "The lines that show attention in your PyTorch code here, as it runs."},
             {.name = "Open as a model",
              .group = "File",
-             .run = [](C& c) { emit(c, command::OpenAsModel{}); },
+             .run = [](C& c) { emit(c, command::OpenAsModel{look_of(c.view)}); },
              .available = shows_own_recording,
              .detail = "The recorded code becomes a model with the recorded weights, and is compared with the recording.",
              .needs = "Open a recording of your own code first."},

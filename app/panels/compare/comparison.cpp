@@ -119,7 +119,10 @@ void include(SharedRange& range, bool& any, float lo, float hi) {
 std::span<const CompareSource> compare_sources() { return kSources; }
 
 std::string name_of_other_model(const PanelContext& context, const StateRef& state) {
-    if (state == nullptr || state->setup->model == nullptr) return "";
+    if (state == nullptr) return "";
+    if (const RecordedNumbers* numbers = recorded_in(*state))
+        return fmt::format("{}, step {}", visible_text(numbers->recording->name()), format_count(numbers->step));
+    if (state->setup->model == nullptr) return "";
     // A document's pinned states have opened its file on their own.
     if (context.document.model != nullptr && state->setup->model->path() == context.document.model->path()) return "";
     return visible_text(state->setup->model->name());

@@ -33,7 +33,7 @@ struct CompareSource {
 /// All except Off, in menu order.
 std::span<const CompareSource> compare_sources();
 
-/// The name of a published model that is not the shown one; "" for any other state.
+/// The name of an opened model that is not the shown one, or of a recording with its step; "" for any other state.
 std::string name_of_other_model(const PanelContext& context, const StateRef& state);
 /// "branch “␣mat”" for a state that continues the shown prompt otherwise, after the first token that differs; "" for any other state.
 std::string name_of_branch(const PanelContext& context, const StateRef& state);

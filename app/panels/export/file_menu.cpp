@@ -304,7 +304,7 @@ void draw_file_items(PanelContext& context) {
         begin_open_folder(context);
     if (menu_item(ui, "Record your own code…", false, "Attention in your PyTorch code, as it runs.")) begin_own_code(context);
     if (shows_own_recording(context) && menu_item(ui, "Open as a model", false, "The recorded weights in a model that runs."))
-        context.commands.push_back({command::OpenAsModel{}, ""});
+        context.commands.push_back({command::OpenAsModel{look_of(context.view)}, ""});
     if (context.abilities.lists_files) draw_recent_items(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as…", false, {}, "Ctrl + Shift + S")) begin_save(context, true);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "app/panels/kit/look.hpp"
 #include "app/panels/kit/recorded_attentions.hpp"
 #include "app/session/values/recording_report.hpp"
 #include "app/widgets/controls.hpp"
@@ -36,6 +37,19 @@ void draw_steps(PanelContext& context, const RecordedNumbers& shown) {
     if (edited) show(context, steps[static_cast<std::size_t>(place)], shown.group);
 }
 
+/// The processes of a job, if there are several.
+void draw_ranks(PanelContext& context, const RecordedNumbers& shown) {
+    const std::vector<std::int64_t>& ranks = shown.recording->recording().ranks;
+    if (ranks.size() < 2) return;
+    std::vector<std::string> texts;
+    for (const std::int64_t rank : ranks) texts.push_back(fmt::format("{}", rank));
+    const std::vector<std::string_view> names(texts.begin(), texts.end());
+    int chosen = static_cast<int>(std::find(ranks.begin(), ranks.end(), shown.recording->recording().rank) - ranks.begin());
+    if (segmented_row(context.ui(), "rank", names, chosen, 76,
+                      {.tooltip = "The processes of the job that was recorded, each with its part."}))
+        context.commands.push_back({command::ShowRank{ranks[static_cast<std::size_t>(chosen)]}, ""});
+}
+
 /// A menu, if not all attentions have the same sizes.
 void draw_groups(PanelContext& context, const RecordedNumbers& shown, const RecordingReport& report) {
     if (report.groups.size() < 2) return;
@@ -56,10 +70,11 @@ void draw_recording(PanelContext& context) {
     value_row(ui, shipped ? "example" : "from", visible_text(shown.recording->name()),
               shipped ? "It comes with the program." : visible_text(shown.recording->path().native()));
     draw_steps(context, shown);
+    draw_ranks(context, shown);
     if (!shipped && link(ui, "Read it again", "Shows steps that came since it was opened."))
         context.commands.push_back({command::OpenFile{shown.recording->path()}, ""});
     if (!shipped && link(ui, "Open as a model", "The recorded weights in a model that runs, checked against the recording."))
-        context.commands.push_back({command::OpenAsModel{}, ""});
+        context.commands.push_back({command::OpenAsModel{look_of(context.view)}, ""});
     if (context.ready()) {
         const auto report = context.ask(facet::RecordingReport{});
         if (!report.problem.empty()) paragraph(ui, context.theme.fonts.caption, context.theme.colors.bad, report.problem);

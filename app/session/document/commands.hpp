@@ -80,7 +80,13 @@ struct ShowRecorded {
     std::size_t group = 0;  ///< see RecordedNumbers
 };
 /// Makes a model of the shown step of the shown recording, and shows it.
-struct OpenAsModel {};
+/// What another process of the recorded job recorded, at the same step if it has that.
+struct ShowRank {
+    std::int64_t rank = 0;
+};
+struct OpenAsModel {
+    Look look{};  ///< of the recording; the model opens at the same place
+};
 /// Goes back to randomly initialised parameters.
 struct ShowUntrained {};
 struct SetSampling {
@@ -252,17 +258,18 @@ struct EndVisit {};
 /// `merge` joins this command with the previous one into one undo step if both carry the same non-empty name, as when a slider is dragged
 /// or a word is typed.
 struct Command {
-    std::variant<
-        command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset, command::OpenDocument,
-        command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining, command::ResetTraining,
-        command::RestartTraining, command::BranchRun, command::TrainBoth, command::CompareMoment, command::ShowMoment,
-        command::ShowRecorded, command::OpenAsModel, command::ShowUntrained, command::SetSampling, command::WriteOn, command::StopWriting,
-        command::WriteToken, command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::RenameRun, command::ForgetRun,
-        command::OpenTrainingText, command::SetTrainingText, command::SaveRun, command::OpenCheckpoint, command::Pin, command::SaveDocument,
-        command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable, command::MakeLessonStep,
-        command::ExportLesson, command::ExportPython, command::CancelExport, command::CopySnippet, command::ListFolder, command::ListModels,
-        command::SetMemoryBudget, command::SetHistoryBudget, command::PreviewFile, command::TellFile, command::EndNotice, command::OpenDump,
-        command::ShowBeside, command::Undo, command::Redo, command::GoBackToLeft, command::BeginVisit, command::EndVisit>
+    std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
+                 command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
+                 command::ResetTraining, command::RestartTraining, command::BranchRun, command::TrainBoth, command::CompareMoment,
+                 command::ShowMoment, command::ShowRecorded, command::ShowRank, command::OpenAsModel, command::ShowUntrained,
+                 command::SetSampling, command::WriteOn, command::StopWriting, command::WriteToken, command::ShowWritten,
+                 command::ForgetWritten, command::ChooseRun, command::RenameRun, command::ForgetRun, command::OpenTrainingText,
+                 command::SetTrainingText, command::SaveRun, command::OpenCheckpoint, command::Pin, command::SaveDocument,
+                 command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable,
+                 command::MakeLessonStep, command::ExportLesson, command::ExportPython, command::CancelExport, command::CopySnippet,
+                 command::ListFolder, command::ListModels, command::SetMemoryBudget, command::SetHistoryBudget, command::PreviewFile,
+                 command::TellFile, command::EndNotice, command::OpenDump, command::ShowBeside, command::Undo, command::Redo,
+                 command::GoBackToLeft, command::BeginVisit, command::EndVisit>
         what;
     std::string merge;
 };

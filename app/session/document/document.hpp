@@ -45,7 +45,7 @@ struct Document : Setup {
     std::optional<TrainedModel> trained;  ///< where the parameters come from; none: initial ones, as `config` says
     /// What is shown of a recording. The setup then describes it: of `forward` only the edits have an effect.
     std::optional<RecordedNumbers> recorded{};
-    std::size_t recorded_steps = 0;  ///< how many the recording had when it was read last
+    std::size_t recorded_files = 0;  ///< how many files with steps the recording had when it was read last
     Pins pins;
     std::optional<Look> look;  ///< in a document's file: where it was looked at when it was saved
     SamplingSettings sampling;

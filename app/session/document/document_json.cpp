@@ -219,6 +219,7 @@ Json to_json(const RecordedNumbers& recorded, const std::filesystem::path& folde
         json["shipped"] = recorded.recording->name();
         return json;
     }
+    if (recorded.recording->recording().rank != 0) json["rank"] = recorded.recording->recording().rank;
     const std::filesystem::path path = std::filesystem::absolute(recorded.recording->path()).lexically_normal();
     json["path"] = path.string();
     if (const std::filesystem::path beside = path_below(folder, path); !beside.empty()) json["beside"] = beside.string();
@@ -230,17 +231,18 @@ RecordedNumbers recorded_from_json(JsonObject object, const ModelPlaces& places)
     constexpr double kMostGroups = 100'000;
     RecordedNumbers recorded;
     const std::filesystem::path path = path_from_json(object, "path"), beside = path_from_json(object, "beside");
-    std::int64_t group = 0;
+    std::int64_t group = 0, rank = 0;
     std::string shipped;
     object.read("shipped", shipped);
     object.read("step", recorded.step, 0, static_cast<double>(std::numeric_limits<std::int32_t>::max()));
     object.read("group", group, 0, kMostGroups);
+    object.read("rank", rank, 0, static_cast<double>(std::numeric_limits<std::int32_t>::max()));
     object.expect_no_more();
     recorded.group = static_cast<std::size_t>(group);
     const std::filesystem::path near = places.document_folder / beside;
     const bool moved = !OpenedRecording::is_in(path) && !places.document_folder.empty() && !beside.empty() && OpenedRecording::is_in(near);
     try {
-        recorded.recording = shipped.empty() ? OpenedRecording::open(moved ? near : path) : OpenedRecording::shipped(shipped);
+        recorded.recording = shipped.empty() ? OpenedRecording::open(moved ? near : path, rank) : OpenedRecording::shipped(shipped);
         (void)OpenedStep(recorded);  // throws if it lacks that step
     } catch (const Error& error) {
         object.fail("path", fmt::format("the recording of this document cannot be opened: {}", error.what()));
@@ -402,7 +404,7 @@ Document document_from_json(std::string_view text, std::string_view source, std:
     }
     if (object.has("recorded")) {
         document.recorded = recorded_from_json(object.object("recorded"), places);
-        document.recorded_steps = document.recorded->recording->steps().size();
+        document.recorded_files = document.recorded->recording->recording().files;
     }
     if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"), left_out, places);
     if (object.has("look")) document.look = look_from_json(object.object("look"));

@@ -3,27 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "engine/families/family.hpp"
 #include "engine/families/model_folder.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 
 namespace {
 
+/// Whether the model can read the text: a small vocabulary may not spell it.
 bool fits(const OpenedModel& model, std::string_view text) {
-    return static_cast<std::int64_t>(model.text().encode(text, true).size()) <= model.config().longest_text();
+    try {
+        return static_cast<std::int64_t>(model.text().encode(text, true).size()) <= model.config().longest_text();
+    } catch (const ConfigError&) {
+        return false;
+    }
 }
 
-/// A text for a model that reads ids: the first of them.
+/// A text of the first ids.
 std::string first_ids(const OpenedModel& model) {
     constexpr std::int64_t kMost = 12;
-    std::string text;
-    for (std::int64_t id = 0; id < std::min({kMost, model.config().longest_text(), model.config().vocab_size}); ++id)
-        text += fmt::format("{}{}", text.empty() ? "" : " ", id);
-    return text;
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min({kMost, model.config().longest_text(), model.config().vocab_size})));
+    std::iota(ids.begin(), ids.end(), 0);
+    return model.text().decode(ids);
 }
 
 /// The first of our example sentences that fits into the model's context. Most models continue it; an encoder fills in its hidden word.
@@ -37,7 +43,7 @@ std::string text_for(const OpenedModel& model) {
         texts = {fmt::format("When Anna and Ben came home, Ben gave the keys to {}.", mask), fmt::format("The cat sat on the {}.", mask)};
     for (const std::string& text : texts)
         if (fits(model, text)) return text;
-    return "a";
+    return fits(model, "a") ? "a" : first_ids(model);
 }
 
 void set_both_texts(Document& document, const OpenedModel& model) {

@@ -47,7 +47,7 @@ Document document_of_recording(std::shared_ptr<const OpenedRecording> recording,
     Document document;
     document.recorded = numbers;
     document.look = opening_look_at(opened);
-    document.recorded_steps = recording->steps().size();
+    document.recorded_files = recording->recording().files;
     document.config = config_of(recording->recording(), opened.group());
     document.texts = joined(words.queries);
     document.source_texts = joined(words.keys);
@@ -61,6 +61,7 @@ Document moved_to(std::shared_ptr<const OpenedRecording> recording, std::optiona
                   const Document& before) {
     Document document = document_of_recording(std::move(recording), step, group);
     if (before.recorded && before.recorded->group == group) document.forward.edits = before.forward.edits;
+    document.pins = before.pins;
     return document;
 }
 

@@ -13,7 +13,8 @@ namespace attn::app {
 Document document_of_recording(std::shared_ptr<const OpenedRecording> recording, std::optional<std::int64_t> step = {},
                                std::size_t group = 0);
 
-/// The same for a document that shows one already: its edits go along to another step, but not to attentions of other sizes. Throws like
+/// The same for a document that shows one already: its edits go along to another step, but not to attentions of other sizes. What is
+/// pinned stays. Throws like
 /// document_of_recording().
 Document moved_to(std::shared_ptr<const OpenedRecording> recording, std::optional<std::int64_t> step, std::size_t group,
                   const Document& before);

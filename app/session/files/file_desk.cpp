@@ -13,6 +13,7 @@
 #include "app/session/document/held_models.hpp"
 #include "app/session/document/named_runs.hpp"
 #include "app/session/document/prepare.hpp"
+#include "app/session/document/recording_document.hpp"
 #include "app/session/files/file_preview.hpp"
 #include "app/session/files/model_listing.hpp"
 #include "app/session/files/readable_file.hpp"
@@ -230,11 +231,23 @@ void FileDesk::open(const command::OpenFile& open) {
     });
 }
 
-void FileDesk::open_as_model(const RecordedNumbers& recorded, Pins pins) {
+void FileDesk::open_rank(const Document& document, std::int64_t rank) {
+    send([before = document, rank](const std::stop_token&) -> Outcome {
+        const RecordedNumbers& shown = *before.recorded;
+        const std::shared_ptr<const OpenedRecording> recording = OpenedRecording::open(shown.recording->path(), rank);
+        const bool same_step = std::binary_search(recording->steps().begin(), recording->steps().end(), shown.step);
+        auto next =
+            std::make_shared<Document>(moved_to(recording, same_step ? std::optional(shown.step) : std::nullopt, shown.group, before));
+        return [next](Opened& opened) { opened.commands.push_back({command::OpenDocument{std::move(*next), false, ""}, ""}); };
+    });
+}
+
+void FileDesk::open_as_model(const RecordedNumbers& recorded, Pins pins, const Look& look) {
     tell("Making a model of the recording…", false);
-    send([this, recorded, pins = std::move(pins)](const std::stop_token& stop) -> Outcome {
+    send([this, recorded, pins = std::move(pins), look](const std::stop_token& stop) -> Outcome {
         auto made = std::make_shared<OpenedAsModel>(app::open_as_model(recorded, stop));
         made->document.pins = pins;
+        made->document.look = look;
         return [this, made](Opened& opened) {
             tell(fmt::format("Opened {} as a model. {}", shown(made->folder), made->proof), false);
             remember(state_.recent_models, made->folder);

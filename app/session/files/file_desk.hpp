@@ -51,8 +51,10 @@ public:
     /// Asks (FilesState::in_the_way) instead of replacing what was not opened or saved here. `again`: the command that replaces it.
     void save(ThingsToSave things, Command again);
     void open(const command::OpenFile& open);
-    /// Makes a model of a recorded step, and opens it beside what is pinned.
-    void open_as_model(const RecordedNumbers& recorded, Pins pins);
+    /// Opens what another process recorded of the step that the document shows, or its newest.
+    void open_rank(const Document& document, std::int64_t rank);
+    /// Makes a model of a recorded step, and opens it beside what is pinned, looking at the same place.
+    void open_as_model(const RecordedNumbers& recorded, Pins pins, const Look& look);
     /// A document has been opened together with its run.
     void count_opened_document();
     void open_training_text(const command::OpenTrainingText& open);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,12 +14,12 @@
 namespace attn::app {
 namespace {
 
-/// A text for each sequence: the ids of its tokens.
-std::vector<std::string> texts_of(const TokenBatch& tokens) {
+/// A text for each sequence, in the model's words, or else the ids of its tokens.
+std::vector<std::string> texts_of(const TokenBatch& tokens, const TextModel& model) {
     std::vector<std::string> texts;
     for (std::int64_t text = 0; text < tokens.size(); ++text) {
         const auto first = tokens.ids.begin() + text * tokens.length;
-        texts.push_back(fmt::format("{}", fmt::join(first, first + tokens.length, " ")));
+        texts.push_back(model.decode(std::span(first, static_cast<std::size_t>(tokens.length))));
     }
     return texts;
 }
@@ -30,9 +31,10 @@ OpenedAsModel open_as_model(const RecordedNumbers& recorded, const std::stop_tok
     const recording::RecordedModel model = recording::model_of_recording(opened.recording(), recorded.step, stop);
     const std::string name = std::filesystem::path(opened.name()).stem().string();
     const std::filesystem::path folder = opened.path() / fmt::format("{}-model-{}", name, recorded.step);
-    if (!holds_model(folder, *model.parameters)) write_model(folder, *model.parameters);
-    OpenedAsModel result{folder, document_of_model(OpenedModel::open(folder)), model.proof()};
-    result.document.texts = texts_of(model.tokens);
+    if (!holds_model(folder, *model.parameters)) write_model(folder, *model.parameters, model.words);
+    const std::shared_ptr<const OpenedModel> made = OpenedModel::open(folder);
+    OpenedAsModel result{folder, document_of_model(made), model.proof()};
+    result.document.texts = texts_of(model.tokens, made->text());
     return result;
 }
 

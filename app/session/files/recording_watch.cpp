@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kLookPause{250};
 std::shared_ptr<const OpenedRecording> read_again(const OpenedRecording& known) {
     try {
         if (!known.has_grown()) return nullptr;
-        return OpenedRecording::open(known.path());
+        return OpenedRecording::open(known.path(), known.recording().rank);
     } catch (const Error&) {
         return nullptr;  // it is being written anew
     }
@@ -23,9 +23,10 @@ std::shared_ptr<const OpenedRecording> read_again(const OpenedRecording& known) 
 }  // namespace
 
 void RecordingWatch::watch(const std::shared_ptr<const OpenedRecording>& recording) {
-    const std::filesystem::path path = recording == nullptr ? std::filesystem::path() : recording->path();
-    if (path == watched_) return;
-    watched_ = path;
+    std::pair<std::filesystem::path, std::int64_t> place;
+    if (recording != nullptr) place = {recording->path(), recording->recording().rank};
+    if (place == watched_) return;
+    watched_ = std::move(place);
     worker_.clear();
     // Also what a look that was in progress found.
     worker_.send_and_wait([this](const std::stop_token&) {

@@ -1,10 +1,13 @@
 #pragma once
 /// Watches the folder of a recording that goes on.
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "app/session/states/opened_recording.hpp"
 #include "app/session/threads/worker.hpp"
@@ -28,8 +31,8 @@ private:
     bool look_at_log(const OpenedRecording& known, bool afresh);
 
     const std::function<void()> wake_;
-    std::filesystem::path watched_;  ///< by the thread that calls watch()
-    mutable std::mutex mutex_;       // guards grown_ and logged_
+    std::pair<std::filesystem::path, std::int64_t> watched_;  ///< with the rank; used by the thread that calls watch()
+    mutable std::mutex mutex_;                                // guards grown_ and logged_
     std::shared_ptr<const OpenedRecording> grown_;
     std::shared_ptr<const recording::Logged> logged_;
     Worker worker_;

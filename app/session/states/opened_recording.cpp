@@ -20,9 +20,9 @@ const recording::RecordedGraph& graph_of(const recording::Recording& recording, 
     return recording.graphs[step.graph()];
 }
 
-std::filesystem::file_time_type written_at(const std::filesystem::path& folder) {
+std::filesystem::file_time_type written_at(const std::filesystem::path& folder, std::int64_t rank) {
     std::error_code missing;
-    const auto written = std::filesystem::last_write_time(folder / "recording.json", missing);
+    const auto written = std::filesystem::last_write_time(recording::description_of(folder, rank), missing);
     return missing ? std::filesystem::file_time_type() : written;
 }
 
@@ -42,12 +42,14 @@ bool OpenedRecording::is_in(const std::filesystem::path& path) {
 OpenedRecording::OpenedRecording(recording::Recording recording) : recording_(std::move(recording)) {
     for (const recording::StepFile& file : recording_.steps)
         if (steps_.empty() || steps_.back() != file.step) steps_.push_back(file.step);
-    if (steps_.empty()) throw FileError(FileFault::Schema, path().string(), "", "holds no step yet");
+    if (steps_.empty())
+        throw FileError(FileFault::Schema, path().string(), "",
+                        recording_.rank == 0 ? "holds no step yet" : fmt::format("holds no step of rank {} yet", recording_.rank));
 }
 
-std::shared_ptr<const OpenedRecording> OpenedRecording::open(const std::filesystem::path& path) {
-    const std::filesystem::file_time_type described = written_at(path);
-    std::shared_ptr<OpenedRecording> opened(new OpenedRecording(recording::read_recording(path)));
+std::shared_ptr<const OpenedRecording> OpenedRecording::open(const std::filesystem::path& path, std::int64_t rank) {
+    const std::filesystem::file_time_type described = written_at(path, rank);
+    std::shared_ptr<OpenedRecording> opened(new OpenedRecording(recording::read_recording(path, rank)));
     opened->described_ = described;
     opened->logged_ = recording::read_logged(path, opened->recording_.run);
     return opened;
@@ -71,12 +73,13 @@ std::shared_ptr<const OpenedRecording> OpenedRecording::shipped(std::string_view
 bool OpenedRecording::has_grown() const {
     std::error_code unknown;
     if (shipped_ || !std::filesystem::is_directory(path(), unknown)) return false;
-    if (written_at(path()) != described_) return true;
-    return recording::count_steps(path(), recording_.run) != recording_.steps.size();
+    if (written_at(path(), recording_.rank) != described_) return true;
+    return recording::count_steps(path(), recording_.run) != recording_.files;
 }
 
 bool OpenedRecording::describes_the_same(const OpenedRecording& other) const {
-    return path() == other.path() && recording_.run == other.recording_.run && described_ == other.described_;
+    return path() == other.path() && recording_.run == other.recording_.run && recording_.rank == other.recording_.rank &&
+           described_ == other.described_;
 }
 
 bool RecordedNumbers::operator==(const RecordedNumbers& other) const {

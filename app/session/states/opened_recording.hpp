@@ -21,7 +21,7 @@ public:
     /// Whether it is a folder that attnscope.py or another program wrote as a recording.
     static bool is_in(const std::filesystem::path& path);
     /// Throws FileError as read_recording(), and if it holds no step.
-    static std::shared_ptr<const OpenedRecording> open(const std::filesystem::path& path);
+    static std::shared_ptr<const OpenedRecording> open(const std::filesystem::path& path, std::int64_t rank = 0);
     /// One that the program carries, which lessons show. Throws Error if there is none of that name.
     static std::shared_ptr<const OpenedRecording> shipped(std::string_view name);
 
