@@ -23,6 +23,7 @@ makes a graph of what PyTorch does; and the run, which writes files, with the fu
 import atexit
 import collections
 import datetime
+import functools
 import hashlib
 import heapq
 import io
@@ -2550,9 +2551,7 @@ class Recorder:
             return fact.call(*args, **kwargs)
         if fact.composite and self.all_plain(args):
             with self.mode:
-                result = function.decompose(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
+                return fact.composite(*args, **kwargs)
         noted = None
         try:
             noted = self.before(fact, args, kwargs)
@@ -2583,7 +2582,7 @@ class Recorder:
     def learn(self, function):
         """Looks an operation up, once."""
         fact = self.facts[id(function)] = Fact()
-        fact.function, fact.call, fact.composite, fact.foreign = function, function, False, False
+        fact.function, fact.call, fact.composite, fact.foreign = function, function, None, False
         schema = getattr(function, "_schema", None)
         if schema is None:  # a higher-order operator
             fact.op = getattr(function, "__name__", str(function)).strip("_") if not hasattr(function, "name") else str(function.name())
@@ -2603,7 +2602,7 @@ class Recorder:
         fact.outs = tuple(name for _, name in writes if name in outs)
         if type(function).__name__ == "OpOverload":
             fact.call = getattr(function, "_op", function)
-            fact.composite = fact.op != "_to_copy" and _is_composite(self.torch, function)
+            fact.composite = _composite(self.torch, function) if fact.op != "_to_copy" else None
         return fact
 
     def all_plain(self, args):
@@ -3112,15 +3111,15 @@ def _kind_of_code(code):
     return kind
 
 
-def _is_composite(torch, function):
-    """Is an operation made of others? Only under inference_mode does a mode see such operations."""
+def _composite(torch, function):
+    """What an operation that is made of others runs, or None. Only under inference_mode does a mode see such operations. (Its `decompose`
+    prefers what is written in Python for the compiler, which computes other bits.)"""
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
     try:
-        if hasattr(function, "has_kernel_for_dispatch_key"):
-            return function.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
-        name = function._schema.name + ("." + function._overloadname if function._overloadname != "default" else "")
-        return torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
+        known = torch._C._dispatch_has_kernel_for_dispatch_key(function.name(), "CompositeImplicitAutograd")
+        return functools.partial(function._op_dk, key) if known else None
     except Exception:
-        return False
+        return None
 
 
 _made = []
