@@ -208,6 +208,7 @@ class Atoms:
 
     def __init__(self):
         self.sizes, self.parts, self.kin = [], {}, {}
+        self.cut, self.stacked = {}, []  # layouts of what was cut into pieces; axes that a `stack` made
 
     def new(self, size, of=()):
         """A new axis of this size; `of` are the atoms that it was cut from or joined of."""
@@ -228,6 +229,9 @@ class Atoms:
 
     def layout(self, layout):
         return [self.axis(axis) for axis in layout]
+
+    def length(self, axis):
+        return math.prod(self.sizes[atom] for atom in self.axis(axis))
 
     def split(self, atom, first):
         """Splits an atom into two, the first of the given size."""
@@ -305,7 +309,9 @@ def carry(atoms, node, source, layout, result):
     if kind == "cut":
         return _carry_cut(atoms, node, source, layout, result)
     if kind == "join":
-        axis = node.argument(1, "dim", 0) % len(shape)
+        pieces, axis = pieces_of(node), node.argument(1, "dim", 0) % len(shape)
+        if pieces is not None and pieces[0] in atoms.cut:
+            return carry_pieces(atoms, node, pieces)
         if node.op == "stack":
             return layout[:axis] + [atoms.new(shape[axis])] + layout[axis:]
         return [atoms.new(shape[i], layout[i]) if i == axis and shape[i] != source.shape[i] else layout[i] for i in range(len(shape))]
@@ -329,7 +335,7 @@ def carry(atoms, node, source, layout, result):
 
 
 def _carry_cut(atoms, node, source, layout, result):
-    shape = result.shape
+    shape, atoms.cut[source] = result.shape, layout
     if node.op in ("select", "unbind"):
         axis = node.argument(1, "dim", 0) % len(layout)
         return layout[:axis] + layout[axis + 1:]
@@ -341,6 +347,53 @@ def _carry_cut(atoms, node, source, layout, result):
     if len(shape) != len(layout):
         return None
     return [axis if size == before else atoms.new(size, axis) for axis, size, before in zip(layout, shape, source.shape)]
+
+
+def pieces_of(node):
+    """(value, axis, number) if a `cat` or `stack` joins the equal pieces of one value along that axis, all and in order: heads that are cut
+    by `chunk` and put side by side along another axis."""
+    pieces = node.args[0] if node.kind == "join" else ()
+    makers = [each.maker for each in pieces]
+    if len(pieces) < 2 or None in makers or len({(each.shape, maker.op) for each, maker in zip(pieces, makers)}) != 1:
+        return None
+    first, count = makers[0], len(pieces)
+    if first.op in ("split", "split_with_sizes", "chunk", "unbind"):
+        whole = all(maker is first for maker in makers) and pieces == first.results
+        return (first.args[0], first.argument(1 if first.op == "unbind" else 2, "dim", 0) % len(first.args[0].shape), count) if whole else None
+    if first.op not in ("select", "slice") or any(maker.args[:2] != first.args[:2] for maker in makers):
+        return None
+    source, axis = first.args[0], first.argument(1, "dim", 0) % len(first.args[0].shape)
+    width = 1 if first.op == "select" else pieces[0].shape[axis]
+    starts = [maker.argument(2, "index" if first.op == "select" else "start") or 0 for maker in makers]
+    whole = width * count == source.shape[axis] and all(maker.argument(4, "step", 1) == 1 for maker in makers)
+    return (source, axis, count) if whole and starts == list(range(0, width * count, width)) else None
+
+
+def carry_pieces(atoms, node, pieces):
+    """The layout of what was joined of pieces, from that of the whole that they were cut from."""
+    value, axis, count = pieces
+    layout, whole = list(atoms.cut[value]), len(node.args[0][0].shape) == len(value.shape)
+    halves = atoms.regroup([layout[axis]], [count, value.shape[axis] // count])
+    if halves is None:
+        return None
+    layout[axis:axis + 1] = halves[1:] if whole else []
+    along = node.argument(1, "dim", 0) % len(node.results[0].shape)
+    if node.op == "stack":
+        return layout[:along] + [halves[0]] + layout[along:]
+    return layout[:along] + [halves[0] + list(layout[along])] + layout[along + 1:]
+
+
+def carry_pieces_back(atoms, node, layout, pieces):
+    """The layout of the whole, from that of what was joined of its pieces."""
+    value, axis, count = pieces
+    layout, along = list(layout), node.argument(1, "dim", 0) % len(layout)
+    halves = [layout[along]] if node.op == "stack" else atoms.regroup([layout[along]], [count, node.args[0][0].shape[along]])
+    if halves is None:
+        return None
+    layout[along:along + 1] = halves[1:]
+    if len(layout) < len(value.shape):
+        return layout[:axis] + [halves[0]] + layout[axis:]
+    return layout[:axis] + [list(halves[0]) + list(layout[axis])] + layout[axis + 1:]
 
 
 def carry_back(atoms, node, result, layout, source):
@@ -357,7 +410,8 @@ def carry_back(atoms, node, result, layout, source):
         return layout + [atoms.new(2, layout[-1])] if node.op == "view_as_complex" else layout[:-1]
     if kind == "cut" and node.op in ("select", "unbind"):
         axis = node.argument(1, "dim", 0) % len(shape)
-        return layout[:axis] + [atoms.new(shape[axis])] + layout[axis:]
+        again = next((each for each in atoms.stacked if atoms.length(each) == shape[axis]), ())  # halves that were turned, then stacked
+        return layout[:axis] + [atoms.new(shape[axis], again)] + layout[axis:]
     if kind == "cut" and node.op == "index_select" and shape != result.shape:
         axis = node.args[1] % len(layout)
         repeats = result.shape[axis] // max(shape[axis], 1)
@@ -366,6 +420,7 @@ def carry_back(atoms, node, result, layout, source):
             return halves and [halves[0] if i == axis else a for i, a in enumerate(layout)]
     if kind == "join" and node.op == "stack":
         axis = node.argument(1, "dim", 0) % len(layout)
+        atoms.stacked.append(layout[axis])
         return layout[:axis] + layout[axis + 1:]
     if kind in ("cut", "join"):
         if len(shape) != len(layout):
@@ -397,7 +452,19 @@ class Product:
 
     def __init__(self, node, a, b, bias=None, alpha=1):
         self.node, self.a, self.b, self.bias, self.alpha, self.result = node, a, b, bias, alpha, node.results[0]
-        self.atoms, self.additive = Atoms(), False
+        self.atoms, self.additive, self.pooled = Atoms(), False, False
+
+    def only_sums(self, known):
+        """Is the larger operand, which has every axis of the product, one of these values? Then it is summed, and some cells are left out."""
+        larger = max(self.a, self.b, key=lambda each: each.size)
+        return self.node.op == "sum" and larger.size == self.node.args[0].size and larger in known
+
+    def arrange_sum(self, wide):
+        """The operands are added, not multiplied. Returns the axes of the sum."""
+        self.additive, axes = True, [self.atoms.new(size) for size in wide]
+        self.a_layout, self.b_layout = ([axis if size > 1 else [] for axis, size in zip(axes[len(wide) - len(each.shape):], each.shape)]
+                                        for each in (self.a, self.b))
+        return axes
 
     def arrange(self):
         """Makes the layouts; False if this is no product of two tensors with axes of their own."""
@@ -433,11 +500,18 @@ def product_of(node):
             bias = args[0] if node.kwargs.get("beta", 1) != 0 else None
             return Product(node, args[1], args[2], bias, node.kwargs.get("alpha", 1))
         return Product(node, args[0], args[1])
-    if node.op == "sum" and _made_by(args[0], "mul") and _one_axis(node, len(args[0].shape)) is not None:
-        a, b = args[0].maker.args[:2]
-        if type(a) is Value and type(b) is Value and a.size and b.size and args[0].size > max(a.size, b.size):
+    if node.op == "sum" and _made_by(args[0], "mul"):
+        axis, (a, b) = _one_axis(node, len(args[0].shape)), args[0].maker.args[:2]
+        if axis is not None and type(a) is Value and type(b) is Value and args[0].size and _has_axis(a, args[0], axis) and _has_axis(
+                b, args[0], axis) and (a.size != b.size or args[0].size > a.size):
             return Product(node, a, b)
     return None
+
+
+def _has_axis(value, wide, axis):
+    """Does an operand have an axis of what it was broadcast to?"""
+    place = axis - len(wide.shape)
+    return -place <= len(value.shape) and value.shape[place] == wide.shape[axis]
 
 
 def _one_axis(node, dimensions):
@@ -493,6 +567,14 @@ def number_of(argument):
             return None
         return float(argument.read().reshape(-1)[0])
     return None if isinstance(argument, bool) or not isinstance(argument, (int, float)) else argument
+
+
+def same_number(value):
+    """The number that all elements of a value are, or None."""
+    if number_of(value) is None and type(value) is Value and value.held() and value.dtype != "bfloat16" and value.size:
+        cells = value.read()
+        return float(cells.flat[0]) if (cells == cells.flat[0]).all() else None
+    return number_of(value)
 
 
 def factor_of(node, value):
@@ -604,7 +686,7 @@ class Walk:
             self.logs.add(node.results[0])
             return node.results
         product = product_of(node)
-        if product is not None:
+        if product is not None and not product.only_sums(self.layouts):
             return self.meet(node, product, value)
         if node.op == "sum" and value in self.powers and _one_axis(node, len(value.shape)) is not None:
             self.sums[node.results[0]] = _one_axis(node, len(value.shape))
@@ -727,7 +809,7 @@ class After:
         if product is None and node.op == "mul" and any(
                 user.op == "sum" and product_of(user) is not None for user in node.results[0].users):
             self.through_sum(node, value)
-        if product is not None:
+        if product is not None and not product.only_sums(self.layouts):
             return self.at_product(node, product, value, layout)
         if node.kind not in CARRIED and node.kind not in ("softmax",):
             return ()
@@ -743,7 +825,7 @@ class After:
         """An elementwise product whose sum over keys is the context."""
         for user in node.results[0].users:
             product = product_of(user)
-            if product is not None and (value is product.a or value is product.b):
+            if product is not None and (value is product.a or value is product.b) and not product.only_sums(self.layouts):
                 self.at_product(user, product, value, self.layouts[value])
 
     def at_product(self, node, product, value, layout):
@@ -890,7 +972,13 @@ class Chain:
         """Through views, copies, repeated heads and factors."""
         while value.maker is not None and value.maker.inputs():
             node = value.maker
-            source = node.inputs()[0]
+            source, pieces = node.inputs()[0], pieces_of(node)
+            if pieces is not None:
+                before = carry_pieces_back(self.atoms, node, layout, pieces)
+                if before is None:
+                    break
+                value, layout = pieces[0], before
+                continue
             if node.op == "cat":  # with a cache that was empty
                 whole = [each for each in node.inputs() if each.size]
                 if len(whole) != 1:
@@ -906,7 +994,7 @@ class Chain:
             repeats = node.op in ("expand", "repeat") or node.op == "index_select" and _made_by(node.args[2], "repeat_interleave")
             if node.kind not in ("view", "permute", "same") and factor is None and not repeats:
                 break
-            if node.kind == "view" and is_rows(source) or source.dtype != value.dtype:
+            if node.kind == "view" and is_rows(source) or scale and source.dtype != value.dtype:  # a rotation may compute in double
                 break
             before = carry_back(self.atoms, node, value, layout, source)
             if before is None:
@@ -1024,14 +1112,21 @@ class Builder:
         in_map = [atom for axis in product.out_layout for atom in resolve(axis)]
         E = [atom for axis in after.v_layout for atom in resolve(axis) if atom not in S and atom not in in_map]
         E = atoms.family(E) - S - set(in_map)
-        T = atoms.family(self.rows([atom for atom in resolve(sorted(self.free_q)) if atom not in S])) - S - D
-        batch = [atom for atom in in_map if atom not in T and atom not in S]
         with_v, with_q = self.standing_with(self.behind.layouts, E), self.standing_with([step[2] for step in self.q.steps], D)
+        free = in_map if product.pooled else resolve(sorted(self.free_q))
+        others = {atom for axis in after.v_layout for atom in resolve(axis)} if product.pooled else set(S)
+        if not self.standing_with([self.k.steps[-1][2]], D):  # one head of keys for all: heads and queries may be rows of one matrix
+            others |= with_v & with_q
+        T = atoms.family(self.rows([atom for atom in free if atom not in others])) - S - D
+        batch = [atom for atom in in_map if atom not in T and atom not in S]
         if not E and self.behind.concat is not None and self.behind.concat[1]:  # heads of width 1 have no axis to stand with
             with_v = set(resolve(self.behind.concat[1][-1]))
         if not D and linear_of(self.q.value) is not None:
             with_q = set(resolve(self.q.steps[-1][2][-1]))
         heads = [atom for atom in batch if atom in with_v] or [atom for atom in batch if atom in with_q]
+        if not heads:  # attention of channels, whose heads stand beside what the queries are
+            last = [layout[-1:] for layout in (*self.behind.layouts, *(step[2] for step in self.q.steps)) if layout]
+            heads = [atom for atom in batch if atom in self.standing_with(last, T)]
         if not heads:
             heads = [atom for atom in in_map if atom in T and atom in with_v and atom in with_q]
         if not heads and batch and self.assumed():
@@ -1124,7 +1219,7 @@ class Builder:
             attention.add("scores", op, "BHTS", here, node=product.node, inputs=operands)
         maps = Maps(attention, walk.layouts, walk.came, self.others)
         last = maps.follow(path, last)
-        attention.scale = scale * maps.scale
+        attention.scale = None if product.pooled else scale * maps.scale  # a learned vector has the scale that it has learned
         self.last = last
 
     def weight_stages(self):
@@ -1176,7 +1271,7 @@ def what_changed(node, before, layouts):
         return "mix", {}
     if node.kind == "softmax":
         return "softmax", {}
-    if node.op in ("mul", "masked_fill", "where", "tril", "triu"):
+    if node.op in ("mul", "masked_fill", "where", "index_put", "tril", "triu"):
         other = mask_of(node, before)
         more = {"called": node.op, **({"mask": (other, aligned(layouts[before], other))} if other is not None else {})}
         fill, means = filled_with(node, before, other)
@@ -1187,9 +1282,9 @@ def what_changed(node, before, layouts):
 def filled_with(node, before, mask):
     """(number, what true means) of an operation that puts one number into a part of a map."""
     if node.op == "where":
-        fill = next((number_of(each) for each in node.args[1:3] if each is not before and each is not mask), None)
+        fill = next((same_number(each) for each in node.args[1:3] if each is not before and each is not mask), None)
         return fill, "hidden" if len(node.args) < 2 or node.args[1] is not before else "kept"
-    return number_of(node.argument(2, "value")) if node.op == "masked_fill" else None, "hidden"
+    return same_number(node.argument(2, "value")) if node.op in ("masked_fill", "index_put") else None, "hidden"
 
 
 def is_dropout(node, before):
@@ -1247,6 +1342,14 @@ def is_zero(value):
     return _made_by(base, "zeros", "new_zeros", "zeros_like") or value.held() and value.dtype != "bfloat16" and not value.read().any()
 
 
+def is_zero_or_one(value):
+    """Is this a mask that is multiplied with?"""
+    if type(value) is not Value or not value.held() or value.dtype == "bfloat16":
+        return False
+    cells = value.read()
+    return bool(((cells == 0) | (cells == 1)).all())
+
+
 def mask_or_bias(value):
     """("masked", operation) of a tensor that is added to a map: a mask if it has cells that hide something."""
     if not value.held() or value.dtype == "bfloat16":
@@ -1281,6 +1384,9 @@ class Maps:
             return self.masked(node, before, part, layout, last)
         if node.op in ("add", "sub") and type(other_operand(node, before)) is Value:
             return self.added(node, before, part, layout, last)
+        if node.op == "mul" and is_zero_or_one(other_operand(node, before)):
+            return attention.add("masked", "mask", "BHTS", part, node=node, inputs=[last], how="mul",
+                                 mask=(other_operand(node, before), aligned(layout, other_operand(node, before)))).name
         if node.kind == "product":
             return attention.add("mixed", "mix", "BHTS", part, node=node, inputs=[last]).name
         if node.op == "cat":
@@ -1329,8 +1435,11 @@ class Maps:
                 return attention.add("masked", "add", "BHTS", part, node=node, inputs=[last, term.name]).name
         if _made_by(strip(other, ("view", "permute", "same", "broadcast", "cut")), "max", "amax"):
             return last
+        how = node.op
+        if how == "sub" and before is node.args[0] and other.held() and other.dtype.startswith("float"):
+            other, how = Value(other.number, None, other.shape, other.dtype, data=-other.read()), "add"
         name, what = mask_or_bias(other)
-        return attention.add(name, what, "BHTS", part, node=node, inputs=[last], how=node.op, mask=(other, aligned(layout, other))).name
+        return attention.add(name, what, "BHTS", part, node=node, inputs=[last], how=how, mask=(other, aligned(layout, other))).name
 
 
 class Behind:
@@ -1533,12 +1642,10 @@ def additive_product(node):
     product = product_of(node)
     if product is None:
         return None
-    vector = product.b
-    if product.node.op == "sum":
-        product.a, vector = (product.a, product.b) if product.a.size > product.b.size else (product.b, product.a)
-    if vector.size != max(vector.shape[:1] + vector.shape[-1:], default=0) or vector.size < 2 or not is_constant(vector):
+    value, vector = with_vector(product)
+    if vector is None:
         return None
-    value, steps = product.a, 0
+    steps = 0
     while value.maker is not None and steps < 6 and (value.maker.kind in ("view", "same") or value.maker.op in ACTIVATION):
         value, steps = value.maker.args[0], steps + 1
     add = value.maker
@@ -1549,17 +1656,46 @@ def additive_product(node):
         if len(parts) == 1 and _made_by(strip(parts[0]), "add"):
             add = strip(parts[0]).maker
     a, b = add.args[:2]
-    if type(b) is not Value or add.results[0].size <= max(a.size, b.size):
+    if type(b) is not Value or a.size == b.size or is_constant(a) or is_constant(b):
         return None
     found = Product(node, a, b)
-    found.additive = True
-    wide = add.results[0].shape
-    axes = [found.atoms.new(size) for size in wide]
-    found.a_layout = [axis if size > 1 else [] for axis, size in zip(axes[len(wide) - len(a.shape):], a.shape)]
-    found.b_layout = [axis if size > 1 else [] for axis, size in zip(axes[len(wide) - len(b.shape):], b.shape)]
+    axes = found.arrange_sum(add.results[0].shape)
     found.summed = axes[-1]
     found.out_layout = found.atoms.regroup(axes[:-1], found.result.shape)
     return found if found.out_layout is not None else None
+
+
+def with_vector(product):
+    """(the other operand, vector) of a product with a learned vector, or (None, None)."""
+    for value, vector in ((product.a, product.b), (product.b, product.a)):
+        if vector.size == max(vector.shape, default=0) > 1 and value.size > vector.size and is_constant(vector):
+            return value, vector
+    return None, None
+
+
+def pooling_product(node):
+    """Scores by a learned vector: one query for all, of which no activation is made."""
+    product = product_of(node)
+    value, _ = with_vector(product)
+    if value is None or not product.arrange():
+        return None
+    product.pooled = True
+    return product
+
+
+def outer_sum(node):
+    """Additive scores of graphs: a number of each query plus a number of each key, both by learned vectors."""
+    a, b = node.args[:2] if node.op == "add" and len(node.args) > 1 else (None, None)
+    if type(a) is not Value or type(b) is not Value or node.results[0].size <= max(a.size, b.size):
+        return None
+    for each in (a, b):
+        maker = strip(each).maker
+        product = product_of(maker) if maker is not None else None
+        if product is None or not is_constant(product.a) and not is_constant(product.b):
+            return None
+    found = Product(node, a, b)
+    found.out_layout, found.summed = found.arrange_sum(node.results[0].shape), []
+    return found
 
 
 def block_attentions(graph, walks):
@@ -1811,15 +1947,14 @@ def walk_from(node):
     """The walk from a node, if it is a product that may be the scores of an attention."""
     product = product_of(node)
     if product is None:
-        return None
-    if is_parameter(product.a) or is_parameter(product.b) or product.a.size == product.b.size == 1:
-        product = additive_product(node)
+        product = outer_sum(node)
         return Walk(product) if product is not None else None
-    additive = additive_product(node)
-    if additive is not None:
-        return Walk(additive)
-    product = product_of(node)
     try:
+        learned = additive_product(node) or pooling_product(node)
+        if learned is not None:
+            return Walk(learned)
+        if is_parameter(product.a) or is_parameter(product.b) or product.a.size == product.b.size == 1:
+            return None
         return Walk(product) if product.arrange() else None
     except ValueError:  # shapes that do not go together, in a graph that was written by hand
         return None
@@ -1828,6 +1963,7 @@ def walk_from(node):
 def build_from(graph, candidates):
     """The attention of one softmax, from all products that lead to it; None if nothing follows."""
     straight = [(walk, softmax) for walk, softmax in candidates if softmax.source not in walk.bent]
+    straight.sort(key=lambda each: each[0].product.pooled)  # a learned vector may be a further term of the scores
     for walk, softmax in straight:
         layout = walk.layouts.get(softmax.source)
         if layout is None or softmax.result.shape != softmax.source.shape and len(softmax.result.shape) != len(layout):
