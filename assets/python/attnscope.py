@@ -693,7 +693,7 @@ class Walk:
             return node.results
         if self.normalised(node, value):
             return ()
-        if kind not in CARRIED:
+        if kind not in CARRIED and not mixes_by_convolution(self, node, value):
             return ()
         return self.carry(node, value)
 
@@ -792,6 +792,15 @@ def mix(walk, product, value):
     return layout[:-2] + ([layout[free], layout[axis]] if value is product.a else [layout[axis], layout[free]])
 
 
+def mixes_by_convolution(walk, node, value):
+    """Is this a convolution of single cells whose channels are heads?"""
+    layout, kernel = walk.layouts.get(value), node.args[1] if node.kind == "conv" else None
+    if layout is None or type(kernel) is not Value or value is not node.args[0] or node.results[0].shape != value.shape:
+        return False
+    shared = {a for x in walk.product.a_layout for a in walk.atoms.axis(x)} & {a for x in walk.product.b_layout for a in walk.atoms.axis(x)}
+    return kernel.size == kernel.shape[0] * kernel.shape[1] and set(walk.atoms.axis(layout[1])) <= shared
+
+
 class After:
     """From a softmax (or another value with a known layout) forward to the product with v."""
 
@@ -811,7 +820,7 @@ class After:
             self.through_sum(node, value)
         if product is not None and not product.only_sums(self.layouts):
             return self.at_product(node, product, value, layout)
-        if node.kind not in CARRIED and node.kind not in ("softmax",):
+        if node.kind not in CARRIED and node.kind != "softmax" and not mixes_by_convolution(self.walk_like(), node, value):
             return ()
         found = []
         for result in node.results:
@@ -1219,8 +1228,15 @@ class Builder:
             attention.add("scores", op, "BHTS", here, node=product.node, inputs=operands)
         maps = Maps(attention, walk.layouts, walk.came, self.others)
         last = maps.follow(path, last)
-        attention.scale = None if product.pooled else scale * maps.scale  # a learned vector has the scale that it has learned
+        attention.scale = scale * maps.scale
+        if product.pooled or attention.scale == 1 and self.attends_to_states():
+            attention.scale = None  # there is none to ask for
         self.last = last
+
+    def attends_to_states(self):
+        """Are the values plain states, and the keys these or a map of them? Such attention, as Luong's, is not scaled."""
+        states, linear = strip(self.v.value), self.attention.k_linear
+        return self.attention.v_linear is None and (strip(self.k.value) is states or linear is not None and strip(linear[0]) is states)
 
     def weight_stages(self):
         """From the softmax to the map that meets v."""
@@ -1257,7 +1273,7 @@ class Builder:
 
 def changes(node, before, result):
     """Does an operation change numbers (and not only their place)?"""
-    return node.kind in ("elementwise", "product", "softmax", "log_softmax", "cut", "join") and not (
+    return node.kind in ("elementwise", "product", "conv", "softmax", "log_softmax", "cut", "join") and not (
         node.kind in ("cut", "join") and before.shape == result.shape) or node.op in ("written", "index_put", "fill", "copy")
 
 
@@ -1267,7 +1283,7 @@ def what_changed(node, before, layouts):
         return "cut", {"called": node.op}
     if node.kind == "same" and node.results[0].dtype != before.dtype:
         return "cast", {}
-    if node.kind == "product":
+    if node.kind in ("product", "conv"):
         return "mix", {}
     if node.kind == "softmax":
         return "softmax", {}
@@ -1387,7 +1403,7 @@ class Maps:
         if node.op == "mul" and is_zero_or_one(other_operand(node, before)):
             return attention.add("masked", "mask", "BHTS", part, node=node, inputs=[last], how="mul",
                                  mask=(other_operand(node, before), aligned(layout, other_operand(node, before)))).name
-        if node.kind == "product":
+        if node.kind in ("product", "conv"):
             return attention.add("mixed", "mix", "BHTS", part, node=node, inputs=[last]).name
         if node.op == "cat":
             return attention.add("joined", "join", "BHTS", part, node=node, inputs=[last], called="cat",
@@ -1421,6 +1437,9 @@ class Maps:
                              how=node.op, number=number_of(other_operand(node, node.args[0]))).name
 
     def masked(self, node, before, part, layout, last):
+        if node.op == "written" and self.attention.stages[-1].more.get("how") == "written":  # row by row, in a loop
+            self.attention.stages[-1].parts = part
+            return last
         mask = mask_of(node, before) if node.op in ("masked_fill", "where", "index_put") else None
         fill, means = filled_with(node, before, mask)
         more = {"mask": (mask, aligned(layout, mask))} if mask is not None else {}
@@ -1447,7 +1466,7 @@ class Behind:
 
     def __init__(self, atoms, product, starts=None):
         self.atoms, self.concat, self.out, self.crossing = atoms, None, None, None
-        self.known = dict(starts) if starts else {product.result: product.out_layout}
+        self.known, self.came = dict(starts) if starts else {product.result: product.out_layout}, {}
         self.layouts = list(self.known.values())
         sweep(list(self.known), self.visit, 60)
 
@@ -1473,19 +1492,19 @@ class Behind:
             carried = carry(self.atoms, node, value, layout, result) if layout is not None else None
             if layout is not None and carried is None and node.kind == "view":
                 self.crossing = node
-            self.known[result] = carried
+            self.known[result], self.came[result] = carried, (node, value)
             self.layouts.append(carried)
             found.append(result)
         return found
 
     def joined(self, attention):
         """The first value whose last axis holds several heads."""
-        heads, e = set(attention.roles["H"]), set(attention.roles["E"]) | set(attention.roles["D"])
-        for value, layout in self.known.items():
-            last = set(self.atoms.axis(layout[-1])) if layout else set()
-            if last & heads and last & e:
-                return value, layout
-        return None
+        return next(((value, layout) for value, layout in self.known.items() if self.joins(value, attention)), None)
+
+    def joins(self, value, attention):
+        layout, e = self.known[value], set(attention.roles["E"]) | set(attention.roles["D"])
+        last = set(self.atoms.axis(layout[-1])) if layout else set()
+        return bool(last & set(attention.roles["H"]) and last & e)
 
     def linear(self, node, product, value):
         """(value, layout, node, parameters) of the output: the product, or the bias that is added to it."""
@@ -1582,9 +1601,17 @@ def context_stages(attention, node, parts, behind):
             attention.add("concat", "concat", "BTC", [joined], node=joined[0].maker, inputs=["context"])
         return
     value, layout, last, names = behind.out
-    concat, concat_layout = behind.concat
-    attention.add("concat", "concat", "BTC", [(concat, concat_layout)], node=concat.maker or node, inputs=["context"])
-    attention.add("attention_out", "linear", "BTC", [(value, layout)], node=last, inputs=["concat"], parameters=names)
+    (concat, concat_layout), inputs = behind.concat, ["context"]
+    for changed, before, result in path_to(behind.came, concat, parts[0][0]):
+        if changed.kind == "elementwise":  # a gate: what it gets and what it makes
+            if "concat" not in inputs and len(before.shape) == len(concat.shape) and behind.joins(before, attention):
+                inputs = [attention.add("concat", "concat", "BTC", [(before, behind.known[before])], node=before.maker, inputs=inputs).name]
+            letters = "BTC" if inputs[0] == "concat" or attention.stage("concat") else "BHT" + e
+            inputs = [attention.add("other", "given", letters, [(result, behind.known[result])], node=changed, inputs=inputs,
+                                    called=changed.op).name]
+    if attention.stage("concat") is None:
+        inputs = [attention.add("concat", "concat", "BTC", [(concat, concat_layout)], node=concat.maker or node, inputs=inputs).name]
+    attention.add("attention_out", "linear", "BTC", [(value, layout)], node=last, inputs=inputs, parameters=names)
 
 
 def kind_of(q, k, sizes):
@@ -1611,14 +1638,19 @@ def kind_of(q, k, sizes):
 
 def cuts_positions(value):
     """Does a reshape of the linear map's result, before anything is transposed, cut positions as if they were channels?"""
-    shapes = []
-    while value.maker is not None and value.maker.kind in ("view", "permute", "same") and type(value.maker.args[0]) is Value:
-        shapes = [value.shape] + shapes if value.maker.kind == "view" else [] if value.maker.kind == "permute" else shapes
+    seen = None
+    while value.maker is not None and value.maker.kind in ("view", "permute", "same", "cut") and type(value.maker.args[0]) is Value:
+        kind = value.maker.kind
+        if kind == "cut" and value.maker.args[0].shape[-1] != value.shape[-1] and _is_cut(seen, value):  # q of one map for all
+            return linear_of(value) is not None and strip(value, ("same", "cut")).maker.kind in ("view", "product", "elementwise")
+        seen = value.shape if kind == "view" and seen is None else None if kind in ("permute", "cut") else seen
         value = value.maker.args[0]
-    if not shapes or value.maker is None or value.maker.kind not in ("product", "elementwise"):
-        return False
-    rows = math.prod(value.shape[:-1])
-    return rows not in itertools.accumulate(shapes[-1], operator.mul, initial=1)
+    return value.maker is not None and value.maker.kind in ("product", "elementwise") and _is_cut(seen, value)
+
+
+def _is_cut(shape, value):
+    """Does a view to this shape cut through the rows of a matrix?"""
+    return shape is not None and math.prod(value.shape[:-1]) not in itertools.accumulate(shape, operator.mul, initial=1)
 
 
 def crossing_facts(attention, q_step, behind):
@@ -3514,8 +3546,10 @@ class Description:
             entry["have"], entry["reason"] = "no", "not asked for"
         elif not all(value.held() for _, value, _ in parts):
             entry["have"], entry["reason"] = "no", "memory full" if self.step.full else "let go to save memory; give memory=BYTES"
-        elif not self.tensor(f"{attention.name}/{stage.name}", parts, stage.letters, first):
+        elif first.dtype not in _DTYPES:
             entry["have"], entry["reason"] = "no", f"{first.dtype} cannot be written"
+        elif not self.tensor(f"{attention.name}/{stage.name}", parts, stage.letters, first):
+            entry["have"], entry["reason"] = "no", "its axes are not known"
         if first.grad is not None and len(parts) == 1 and entry["have"] == "recorded":
             place = attention.place(layout, stage.letters) if layout is not None else None
             if place is not None:
@@ -3524,14 +3558,15 @@ class Description:
 
     def tensor(self, name, parts, letters, first):
         """Puts a tensor in canonical axes on the list."""
-        dtype = _DTYPES.get(first.dtype)
-        if dtype is None:
-            return False
-        placed, attention = [], parts[0][0]
+        dtype, attention, placed = _DTYPES[first.dtype], parts[0][0], []
         for owner, value, layout in parts:
             place = owner.place(layout, letters) if layout is not None else None
             placed.append((value, place))
         shape = list(first.shape) if placed[0][1] is None else list(placed[0][1][2])
+        if letters == "BTC" and len(shape) == 2:  # the rows of what was joined in another order than that of positions
+            shape = [attention.sizes["B"], attention.sizes["T"], first.size // max(1, attention.sizes["B"] * attention.sizes["T"])]
+        if len(shape) != len(letters) or math.prod(shape) != first.size and placed[0][1] is None:
+            return False
         join = letters.index("S") if len(parts) > 1 else None
         if join is not None:
             shape[join] = sum(place[2][join] for _, place in placed)
@@ -3542,7 +3577,7 @@ class Description:
             shape[head] = len(heads)
 
         def read():
-            arrays = [value.read() if place is None else arrange(value.read(), place) for value, place in placed]
+            arrays = [value.read().reshape(shape) if place is None else arrange(value.read(), place) for value, place in placed]
             array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays, join)
             return array if heads is None else array.take(heads, head)
 
