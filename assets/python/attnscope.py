@@ -643,10 +643,12 @@ def sweep(starts, visit, limit=400):
 
 class Softmax:
     """A softmax, of the library or by hand: its input before the maximum was subtracted, its result, the axis it runs over, and whether
-    something was added to the sum (a sink)."""
+    something was added to the sum (a sink). `inside` are operations that hide some of its powers, `late` those that the sum does not
+    know of."""
 
-    def __init__(self, node, source, result, axis, has_sink=False):
+    def __init__(self, node, source, result, axis, has_sink=False, inside=(), late=()):
         self.node, self.source, self.result, self.axis, self.has_sink = node, source, result, axis, has_sink
+        self.inside, self.late = inside, late
 
 
 def _is_tiny(number):
@@ -664,6 +666,7 @@ class Walk:
         self.bent = set()         # values behind a gather or a view that crosses axes: a further term, not the main one
         self.powers = set()       # values behind an exp
         self.sums, self.logs, self.inverse = {}, set(), set()  # sums of powers (with the axis), their logarithms, their inverses
+        self.summed = {}          # of the sums: the powers that were summed
         self.shifted = {}         # x - log(sum(exp(x))) -> x
         self.enlarged = set()     # of the sums: those to which a sink was added
         self.softmaxes, self.loose = [], []
@@ -689,7 +692,7 @@ class Walk:
         if product is not None and not product.only_sums(self.layouts):
             return self.meet(node, product, value)
         if node.op == "sum" and value in self.powers and _one_axis(node, len(value.shape)) is not None:
-            self.sums[node.results[0]] = _one_axis(node, len(value.shape))
+            self.sums[node.results[0]], self.summed[node.results[0]] = _one_axis(node, len(value.shape)), value
             return node.results
         if self.normalised(node, value):
             return ()
@@ -722,7 +725,7 @@ class Walk:
         if node.op == "log" or logs:
             self.logs.add(result)
         else:
-            self.sums[result] = self.sums[sums[0]]
+            self.sums[result], self.summed[result] = self.sums[sums[0]], self.summed[sums[0]]
             added = other_operand(node, sums[0]) if node.op == "add" else 0
             if sums[0] in self.enlarged or not _is_tiny(number_of(added)):
                 self.enlarged.add(result)
@@ -741,7 +744,10 @@ class Walk:
             source = value
             while source in self.powers:
                 source = self.came[source][1]
-            self.softmaxes.append(Softmax(node, self.before_maximum(source), node.results[0], self.sums[other], other in self.enlarged))
+            hiding = [step for step in path_to(self.came, value, source) if step[1] in self.powers and hides(step[0], step[1])]
+            late = [step for step in hiding if step[2].number > self.summed[other].number]
+            self.softmaxes.append(Softmax(node, self.before_maximum(source), node.results[0], self.sums[other], other in self.enlarged,
+                                          [step for step in hiding if step not in late], late))
             return True
         return False
 
@@ -768,6 +774,13 @@ class Walk:
         if value in self.powers:
             self.loose.append((product, value))
         return ()
+
+
+def hides(node, value):
+    """Does an operation multiply by zeros and ones, or put zeros into a part?"""
+    if node.op == "mul":
+        return is_zero_or_one(other_operand(node, value))
+    return node.op in ("masked_fill", "where") and filled_with(node, value, mask_of(node, value))[0] == 0
 
 
 def summed_axis(product, value):
@@ -966,7 +979,7 @@ class Chain:
     """Back from an operand of a product: the value before views and factors of one number, and those before a rotation or a norm."""
 
     def __init__(self, atoms, value, layout):
-        self.atoms, self.factors, self.steps, self.shared = atoms, [], [], []
+        self.atoms, self.factors, self.steps, self.shared, self.tiled = atoms, [], [], [], False
         value, layout = self.back(value, layout)
         while True:
             step = dominator(atoms, value, layout) if linear_of(value) is None else None
@@ -991,6 +1004,7 @@ class Chain:
             if node.op == "cat":  # with a cache that was empty
                 whole = [each for each in node.inputs() if each.size]
                 if len(whole) != 1:
+                    self.tiled = self.tiled or len(set(whole)) == 1
                     break
                 value = whole[0]
                 continue
@@ -1001,6 +1015,9 @@ class Chain:
                 source = node.args[1]
             factor = factor_of(node, source) if scale else None
             repeats = node.op in ("expand", "repeat") or node.op == "index_select" and _made_by(node.args[2], "repeat_interleave")
+            if node.op == "repeat" and any(1 < size < after for size, after in zip(source.shape[::-1], value.shape[::-1])):
+                self.tiled = True  # heads one after another, then again: not as heads that share keys are counted
+                break
             if node.kind not in ("view", "permute", "same") and factor is None and not repeats:
                 break
             if node.kind == "view" and is_rows(source) or scale and source.dtype != value.dtype:  # a rotation may compute in double
@@ -1188,6 +1205,8 @@ class Builder:
         attention.q_linear, attention.k_linear, attention.v_linear = (linear_of(chain.value) for chain in (self.q, self.k, self.v))
         attention.kind = kind_of(self.q.value, self.k_value, attention.sizes)
         crossing_facts(attention, self.q.steps[-1], self.behind)
+        if self.k.tiled and attention.roles["H"]:
+            attention.facts.append({"what": "gqa_tiled"})
 
     def g(self):
         return "G" if self.attention.sizes["G"] != self.attention.sizes["H"] else "H"
@@ -1228,6 +1247,12 @@ class Builder:
             attention.add("scores", op, "BHTS", here, node=product.node, inputs=operands)
         maps = Maps(attention, walk.layouts, walk.came, self.others)
         last = maps.follow(path, last)
+        for node, power, _ in self.softmax.inside:  # powers that are set to 0 before they are summed: as if hidden before
+            mask, (_, means) = mask_of(node, power), filled_with(node, power, mask_of(node, power))
+            if node.op == "mul":
+                mask, means = Value(mask.number, None, mask.shape, "bool", data=mask.read() != 0), "kept"
+            last = attention.add("masked", "mask", "BHTS", node=node, inputs=[last], have="follows", how="masked_fill", fill=-math.inf,
+                                 true_means=means, mask=(mask, aligned(walk.layouts[power], mask))).name
         attention.scale = scale * maps.scale
         if product.pooled or attention.scale == 1 and self.attends_to_states():
             attention.scale = None  # there is none to ask for
@@ -1245,6 +1270,10 @@ class Builder:
         steps = [(node, before, result, is_dropout(node, before)) for node, before, result in path]
         changing = [i for i, (node, before, result, drop) in enumerate(steps)
                     if not drop and (changes(node, before, result) or result.dtype != before.dtype)]
+        for i in range(len(steps) - 1, 0, -1):  # one dropout in two steps: what it leaves is made larger afterwards
+            if steps[i][3] and steps[i - 1][3] and factor_of(*steps[i][:2]) is not None:
+                del steps[i - 1]
+                changing = [each - (each >= i) for each in changing]
         drops = [i for i, step in enumerate(steps) if step[3]]
         first_drop = drops[0] if drops else len(steps)
         early = [i for i in changing if i < first_drop]
@@ -1256,8 +1285,11 @@ class Builder:
             extra["extra"] = length - attention.sizes["S"]
         if extra or softmax.has_sink:
             attention.facts.append({"what": "sink"})
-        last = attention.add(name, "softmax", "BHTS", [result], node=softmax.node, inputs=[self.last],
-                             over=attention.softmax_over, **extra).name
+        what, more, last = "softmax", {"over": attention.softmax_over, **extra}, self.last
+        if softmax.late:  # the mask comes after the softmax, whose own result was never made
+            last = attention.add("softmax", what, "BHTS", node=softmax.node, inputs=[last], have="follows", **more).name
+            what, more = what_changed(*softmax.late[-1][:2], self.walk.layouts)
+        last = attention.add(name, what, "BHTS", [result], node=softmax.node, inputs=[last], **more).name
         for i, (node, before, result, drop) in enumerate(steps):
             if not drop and i not in changing:
                 continue
@@ -1325,7 +1357,7 @@ def dropout_rate(node):
     if node.op in DROPOUT:
         rate = node.argument(1, "p")
         return rate if isinstance(rate, float) else None
-    todo = node.inputs()
+    todo, larger = node.inputs(), type(other_operand(node, node.args[0])) is not Value
     for _ in range(8):  # the library's own steps: a mask of bernoulli_(1 - p), divided by 1 - p
         maker = todo.pop().maker if todo else None
         if maker is not None and maker.op == "bernoulli":
@@ -1333,6 +1365,11 @@ def dropout_rate(node):
             empty = maker.args[0].maker is not None and maker.args[0].maker.op == "empty_like"
             keep = maker.argument(1, "p", 0.5 if empty else None)
             return round(1 - keep, 12) if isinstance(keep, float) else None
+        drawn = maker is not None and maker.op in ("gt", "ge", "lt", "le") and _made_by(maker.args[0], "rand", "rand_like", "uniform")
+        if drawn:  # by hand; a known rate says that what is left was made larger
+            return None if not larger or not isinstance(maker.args[1], float) else (
+                maker.args[1] if maker.op in ("gt", "ge") else round(1 - maker.args[1], 12))
+        larger = larger or maker is not None and bool(maker.args) and factor_of(maker, maker.args[0]) is not None
         todo += maker.inputs() if maker is not None and maker.kind == "elementwise" else []
     return None
 

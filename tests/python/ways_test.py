@@ -789,7 +789,7 @@ def dropout_by_hand(see):
     see("weights", weights, "BTS")
     keep = (torch.rand(2, 5, 5) > 0.3).float()
     dropped = weights * keep / 0.7
-    see("dropped.1", dropped, "BTS"), see("context", dropped @ v, "BTD")
+    see("dropped", dropped, "BTS"), see("context", dropped @ v, "BTD")
 
 
 @way()
