@@ -938,11 +938,11 @@ class Attention:
         return found
 
     def place(self, layout, letters):
-        """How a tensor of this layout is brought to these axes: (size of each atom, order of atoms to take, shape); None if it has
-        atoms of other axes that cannot be left out."""
+        """How a tensor of this layout is brought to these axes: (size of each atom, order of atoms to take, shape, {axis: size} of atoms to
+        repeat); None if it has atoms of other axes that cannot be left out."""
         layout = self.atoms.layout(layout)
         flat = [atom for axis in layout for atom in axis]
-        order, shape = [], []
+        order, shape, missing = [], [], {}
         for letter in letters:
             if letter == "C":  # channels: everything else, in the order of the code
                 mine = [place for place, atom in enumerate(flat) if not any(atom in self.roles[each] for each in "BT")]
@@ -955,23 +955,29 @@ class Attention:
                 mine = [place for place, atom in enumerate(flat) if atom in wanted]
             if letter == "G":
                 mine = [place for place in mine if flat[place] not in self.shared]
+            if letter == "B" and 0 < len(mine) < len(wanted):  # the same numbers for the others of several batch axes
+                missing = {place: self.atoms.sizes[atom] for place, atom in enumerate(wanted, len(order)) if atom not in flat}
+                shape.append(self.sizes["B"])
+            else:
+                shape.append(math.prod(self.atoms.sizes[flat[place]] for place in mine))
             order += mine
-            shape.append(math.prod(self.atoms.sizes[flat[place]] for place in mine))
         if len(set(order)) != len(order):
             return None
         if any(place not in order and flat[place] not in self.shared for place in range(len(flat))):
             return None
-        return [self.atoms.sizes[atom] for atom in flat], order, shape
+        return [self.atoms.sizes[atom] for atom in flat], order, shape, missing
 
 
 def arrange(array, place):
     """An array in canonical axes, as `Attention.place` says. Axes that repeat the same numbers are taken once."""
-    sizes, order, shape = place
+    sizes, order, shape, missing = place
     array = array.reshape(sizes)
     for axis in range(len(sizes)):
         if axis not in order:
             array = array.take([0], axis)
     array = array.transpose(order + [axis for axis in range(len(sizes)) if axis not in order])
+    for axis, size in missing.items():
+        array = np.repeat(np.expand_dims(array, axis), size, axis)
     return np.ascontiguousarray(array).reshape(shape)
 
 
@@ -1161,7 +1167,8 @@ class Builder:
             heads = axes[-1] if len(axes) > 1 else []
         T -= set(heads)
         attention.roles = {"B": [atom for atom in batch if atom not in heads], "H": heads, "T": T, "S": S, "D": D, "E": E}
-        attention.sizes = {"B": self.size(attention.roles["B"]), "H": self.size(heads), "T": self.length(self.q_layout, T),
+        attention.sizes = {"B": self.size(attention.roles["B"]), "H": self.size(heads),
+                           "T": self.length(product.out_layout if product.pooled else self.q_layout, T),
                            "S": self.length(self.k_layout, S), "D": self.length(self.q_layout, D),
                            "E": self.length(after.v_layout, E)}
         shared = set(attention.shared) & set(heads)
@@ -1319,7 +1326,9 @@ def what_changed(node, before, layouts):
         return "mix", {}
     if node.kind == "softmax":
         return "softmax", {}
-    if node.op in ("mul", "masked_fill", "where", "index_put", "tril", "triu"):
+    if factor_of(node, before) is not None:
+        return "scale", {"by": factor_of(node, before)}
+    if node.op in ("masked_fill", "where", "index_put", "tril", "triu") or node.op == "mul" and is_zero_or_one(other_operand(node, before)):
         other = mask_of(node, before)
         more = {"called": node.op, **({"mask": (other, aligned(layouts[before], other))} if other is not None else {})}
         fill, means = filled_with(node, before, other)
@@ -1370,7 +1379,7 @@ def dropout_rate(node):
             return None if not larger or not isinstance(maker.args[1], float) else (
                 maker.args[1] if maker.op in ("gt", "ge") else round(1 - maker.args[1], 12))
         larger = larger or maker is not None and bool(maker.args) and factor_of(maker, maker.args[0]) is not None
-        todo += maker.inputs() if maker is not None and maker.kind == "elementwise" else []
+        todo += maker.inputs() if maker is not None and maker.kind in ("elementwise", "same") else []
     return None
 
 
@@ -1986,30 +1995,33 @@ def layer_mask(node, whole, B, H, T, S):
     return mask, aligned(layout, mask)
 
 
-def find_attentions(graph):
-    """All attentions of a graph, in the order of the code."""
+def find_attentions(graph, failed=None):
+    """All attentions of a graph, in the order of the code. One that cannot be analysed does not take the others away: its operation and
+    the error are put into `failed`."""
     graph.link()
     found, walks, by_softmax = [], [], {}
+
+    def attempt(analyse, node, *given):
+        try:
+            return analyse(*given)
+        except Exception as error:
+            if failed is None:
+                raise
+            failed.append((node, error))
+            return None
+
     for node in graph.nodes:
-        if node.kind == "fused":
-            attention = fused_attention(node)
-        elif node.kind == "layer":
-            attention = layer_attention(node)
-        else:
-            attention = None
-            walk = walk_from(node)
-            if walk is not None:
-                walks.append(walk)
-                for softmax in walk.softmaxes:
-                    by_softmax.setdefault(softmax.node, []).append((walk, softmax))
-        if attention is not None:
-            found.append(attention)
-    for candidates in by_softmax.values():
-        attention = build_from(graph, candidates)
-        if attention is not None:
-            found.append(attention)
-    found += block_attentions(graph, walks)
-    return sorted(found, key=lambda each: each.node.number)
+        if node.kind in ("fused", "layer"):
+            found.append(attempt(fused_attention if node.kind == "fused" else layer_attention, node, node))
+            continue
+        walk = attempt(walk_from, node, node)
+        if walk is not None:
+            walks.append(walk)
+            for softmax in walk.softmaxes:
+                by_softmax.setdefault(softmax.node, []).append((walk, softmax))
+    found += [attempt(build_from, node, graph, candidates) for node, candidates in by_softmax.items()]
+    found += attempt(block_attentions, None, graph, walks) or []
+    return sorted(filter(None, found), key=lambda each: each.node.number)
 
 
 def walk_from(node):
@@ -2686,6 +2698,8 @@ class Recorder:
             names.modules[id(module)], names.owners[full] = full, id(module)
             names.classes[full] = type(module).__name__
         for name, parameter in root.named_parameters():
+            if not isinstance(parameter, self.torch.nn.Parameter):  # lent to the module for one call
+                continue
             old = self.parameters.get(id(parameter))
             if old is not None:
                 names.parameters.pop(old, None)
@@ -3024,6 +3038,8 @@ class Recorder:
         value = Value(self.graph.count, node, shape, dtype, self.parameters.get(id(tensor)))
         if type(tensor) in self.plain and tensor.is_nested and tensor.layout is self.torch.strided:
             value.buffer = Nested(tensor.detach())
+        elif type(tensor) not in self.plain and not tensor.is_nested:
+            self.cannot_follow(f"tensors of the class {type(tensor).__name__}", self.where(), "give plain tensors to the code")
         self.others[id(tensor)] = (weakref.ref(tensor), value)
         return value
 
@@ -3347,10 +3363,28 @@ def _mode_class():
                 self.recorder = recorder
 
             def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-                return self.recorder.dispatch(func, args, kwargs or {})
+                try:
+                    return self.recorder.dispatch(func, args, kwargs or {})
+                except RuntimeError:
+                    tensors = _numbers_as_tensors(func, args)
+                    if tensors is None:
+                        raise
+                return self.recorder.dispatch(func, tensors, kwargs or {})
 
         _made.append(AttnscopeMode)
     return _made[0]
+
+
+def _numbers_as_tensors(function, args):
+    """The arguments with tensors where the operation wants them; None if it has them. While code is traced, PyTorch hands a mode its
+    constants as numbers, and its operations do not take these back."""
+    import torch
+    wanted = [type(each) in (bool, int, float) and str(argument.type) == "Tensor"
+              for each, argument in zip(args, getattr(getattr(function, "_schema", None), "arguments", ()))]
+    if not any(wanted):
+        return None
+    types = {bool: torch.bool, int: torch.int64, float: torch.float64}
+    return [torch.tensor(each, dtype=types[type(each)]) if want else each for each, want in itertools.zip_longest(args, wanted)]
 
 
 def _leave(mode):
@@ -3467,10 +3501,14 @@ class Description:
     def __init__(self, step, stages=None, layers=None, heads=None, parameters=True, dtype=None):
         self.step, self.stages, self.layers, self.heads, self.dtype = step, stages, layers, heads, dtype
         self.tensors, self.files, self.inputs, self.used_parameters = [], {}, {}, set()
-        attentions = find_attentions(step.graph)
+        failed = []
+        attentions = find_attentions(step.graph, failed)
         name_attentions(attentions, step.names)
         attentions = [each for each in attentions if self.wanted(each)]
         self.unfollowed = list(step.unfollowed.values())
+        for node, error in failed:
+            self.unfollowed.append({"what": f"an attention, because of an error in attnscope: {type(error).__name__}: {error}",
+                                    "line": Place(node.where).line if node is not None else None, "do": "look at the others"})
         if len(attentions) > MOST_ATTENTIONS:
             self.unfollowed.append({"what": f"{len(attentions)} attentions", "line": None,
                                     "do": f"the first {MOST_ATTENTIONS} were written; record fewer steps"})

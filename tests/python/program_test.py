@@ -25,7 +25,7 @@ WRONG_WAYS = {"softmax_over_queries": {"no_scale", "softmax_over_queries"}, "par
               "boolean_index": {"no_scale"}, "nan_rows_made_zero": {"no_scale"}, "mask_after_the_softmax": {"mask_after_softmax"}}
 # Ways of which the program has no arithmetic for some stage, or which hold random numbers of their own.
 UNKNOWN_WAYS = {"sink_in_the_sum", "sink_as_a_column", "renormalised_after_a_mask", "heads_talk", "additive_scores", "several_terms",
-                "shifted_positions", "windows_of_an_image", "dropout_by_hand"}
+                "shifted_positions"}
 
 
 # Stages that are drawn as matrices: columns of a sink, and what leaves several heads that are attentions of their own.
