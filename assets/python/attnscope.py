@@ -501,11 +501,18 @@ def product_of(node):
             return Product(node, args[1], args[2], bias, node.kwargs.get("alpha", 1))
         return Product(node, args[0], args[1])
     if node.op == "sum" and _made_by(args[0], "mul"):
-        axis, (a, b) = _one_axis(node, len(args[0].shape)), args[0].maker.args[:2]
+        axis, (a, b) = _one_axis(node, len(args[0].shape)), map(before_repeating, args[0].maker.args[:2])
         if axis is not None and type(a) is Value and type(b) is Value and args[0].size and _has_axis(a, args[0], axis) and _has_axis(
                 b, args[0], axis) and (a.size != b.size or args[0].size > a.size):
             return Product(node, a, b)
     return None
+
+
+def before_repeating(value):
+    """A value before its axes of size 1 were expanded."""
+    while _made_by(value, "expand", "repeat") and all(old in (1, new) for old, new in zip(value.maker.args[0].shape[::-1], value.shape[::-1])):
+        value = value.maker.args[0]
+    return value
 
 
 def _has_axis(value, wide, axis):
@@ -830,7 +837,7 @@ class After:
         product, layout = product_of(node), self.layouts[value]
         if product is None and node.op == "mul" and any(
                 user.op == "sum" and product_of(user) is not None for user in node.results[0].users):
-            self.through_sum(node, value)
+            self.through_sum(node)
         if product is not None and not product.only_sums(self.layouts):
             return self.at_product(node, product, value, layout)
         if node.kind not in CARRIED and node.kind != "softmax" and not mixes_by_convolution(self.walk_like(), node, value):
@@ -843,11 +850,12 @@ class After:
                 found.append(result)
         return found
 
-    def through_sum(self, node, value):
+    def through_sum(self, node):
         """An elementwise product whose sum over keys is the context."""
         for user in node.results[0].users:
             product = product_of(user)
-            if product is not None and (value is product.a or value is product.b) and not product.only_sums(self.layouts):
+            value = next((each for each in (product.a, product.b) if each in self.layouts), None) if product is not None else None
+            if value is not None and not product.only_sums(self.layouts):
                 self.at_product(user, product, value, self.layouts[value])
 
     def at_product(self, node, product, value, layout):
@@ -1611,7 +1619,7 @@ def norm_parameters(node):
 def norm_eps(node):
     """What is added to the variance, if it is a number."""
     if node.kind == "norm":
-        return node.argument(4 if node.op == "native_layer_norm" else 3, "eps")
+        return number_of(node.argument({"native_layer_norm": 4, "native_group_norm": 7, "native_batch_norm": 7}.get(node.op, 3), "eps"))
     core = next(strip(each) for each in node.args[:2] if not is_parameter(each))
     root = next(strip(each) for each in core.maker.inputs() if _made_by(strip(each), "rsqrt"))
     inside = root.maker.args[0]
@@ -1733,7 +1741,7 @@ def additive_product(node):
         parts = [each for each in add.args[:2] if not is_parameter(each)]
         if len(parts) == 1 and _made_by(strip(parts[0]), "add"):
             add = strip(parts[0]).maker
-    a, b = add.args[:2]
+    a, b = map(before_repeating, add.args[:2])
     if type(b) is not Value or a.size == b.size or is_constant(a) or is_constant(b):
         return None
     found = Product(node, a, b)
@@ -1927,7 +1935,7 @@ def fused_attention(node):
 def follow_stages(attention, node, scale, mask=None, causal=False, layout=None, dropout=0.0):
     """The stages inside a kernel, which follow."""
     attention.scale = scale
-    attention.add("scores", "product", "BHTS", node=node, inputs=["q", "k"], have="follows")
+    attention.add("scores", "product", "BHTS", node=node, inputs=[attention.operands[name] for name in "qk"], have="follows")
     last = attention.add("scaled", "scale", "BHTS", node=node, inputs=["scores"], have="follows", by=scale).name
     if causal:
         last = attention.add("masked", "mask", "BHTS", node=node, inputs=[last], have="follows", causal=True).name
@@ -2052,7 +2060,9 @@ def build_from(graph, candidates):
         after = After(walk, softmax.result, layout, free_atoms(walk))
         if after.product is not None:
             others = [other for other, _ in candidates if other is not walk]
-            return Builder(graph, walk, softmax, after, others).build()
+            attention = Builder(graph, walk, softmax, after, others).build()
+            # Of a single query, a softmax over something else than keys is a routing between what the keys belong to.
+            return attention if attention.sizes["T"] > 1 or attention.softmax_over == "S" else None
     return None
 
 
@@ -3477,7 +3487,7 @@ def plain(content):
         return None if math.isnan(content) else "inf" if content > 0 else "-inf"
     if isinstance(content, str):
         return content.encode("utf-8", "replace").decode()
-    return content
+    return content if content is None or isinstance(content, (bool, int, float)) else None
 
 
 def puts_time_first(attention):
@@ -3640,7 +3650,7 @@ class Description:
         shape = list(first.shape) if placed[0][1] is None else list(placed[0][1][2])
         if letters == "BTC" and len(shape) == 2:  # the rows of what was joined in another order than that of positions
             shape = [attention.sizes["B"], attention.sizes["T"], first.size // max(1, attention.sizes["B"] * attention.sizes["T"])]
-        if len(shape) != len(letters) or math.prod(shape) != first.size and placed[0][1] is None:
+        if len(shape) != len(letters) or math.prod(shape) != first.size and (placed[0][1] is None or not first.size):
             return False
         join = letters.index("S") if len(parts) > 1 else None
         if join is not None:
