@@ -27,6 +27,7 @@ struct RowBytes {
 #if defined(__AVX512F__)
 using Whole = __m512i;
 ATTN_INLINE __m128i sixteen_at(const Byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+ATTN_INLINE __m256i thirty_two_at(const Byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
 /// 16 bytes of every fourth column, starting with the one at p.
 ATTN_INLINE Dwords every_fourth(const Byte* p, const RowBytes& rows) {
     Whole all = _mm512_castsi128_si512(sixteen_at(p));
@@ -111,17 +112,51 @@ ATTN_INLINE Dwords interleaved(Dwords a, Dwords b) {
     return interleaved<Pieces, kUpper>(a, b, typename CountTo<kVectorBytes / static_cast<int>(sizeof(Pieces{}[0]))>::Type{});
 }
 
-/// Sixteen bytes of each block, starting with byte `at`; out[i] holds the i-th four bytes.
-ATTN_INLINE void load_sixteen(const SideBySide& columns, std::int64_t at, Dwords* out) {
-    Dwords rows[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) rows[i] = every_fourth(columns.block[i] + at, columns.rows);
+/// Element i of out[j] is element j of rows[i], in each group of four.
+ATTN_INLINE void transpose_fours(const Dwords (&rows)[4], Dwords* out) {
     const Dwords low = interleaved<Dwords, 0>(rows[0], rows[1]), high = interleaved<Dwords, 1>(rows[0], rows[1]);
     const Dwords other_low = interleaved<Dwords, 0>(rows[2], rows[3]), other_high = interleaved<Dwords, 1>(rows[2], rows[3]);
     out[0] = interleaved<Qwords, 0>(low, other_low);
     out[1] = interleaved<Qwords, 1>(low, other_low);
     out[2] = interleaved<Qwords, 0>(high, other_high);
     out[3] = interleaved<Qwords, 1>(high, other_high);
+}
+
+/// Sixteen bytes of each block, starting with byte `at`; out[i] holds the i-th four bytes.
+ATTN_INLINE void load_sixteen(const SideBySide& columns, std::int64_t at, Dwords* out) {
+    Dwords rows[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) rows[i] = every_fourth(columns.block[i] + at, columns.rows);
+    transpose_fours(rows, out);
+}
+
+/// The same for thirty-two bytes.
+ATTN_INLINE void load_thirty_two(const SideBySide& columns, std::int64_t at, Dwords* out) {
+#if defined(__AVX512F__)
+    // Half as many loads and four fifths of the shuffles of two load_sixteen(): 16 bytes of a column and the 16 after them stay side by
+    // side until the end.
+    Dwords halves[2][4];
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+        Dwords rows[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+            const Byte* const p = columns.block[i] + at + 8 * half * columns.rows.one;
+            rows[i] = reinterpret_cast<Dwords>(
+                _mm512_inserti64x4(_mm512_castsi256_si512(thirty_two_at(p)), thirty_two_at(p + 4 * columns.rows.one), 1));
+        }
+        transpose_fours(rows, halves[half]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        const Whole a = reinterpret_cast<Whole>(halves[0][i]), b = reinterpret_cast<Whole>(halves[1][i]);
+        out[i] = reinterpret_cast<Dwords>(_mm512_shuffle_i32x4(a, b, 0x88));
+        out[4 + i] = reinterpret_cast<Dwords>(_mm512_shuffle_i32x4(a, b, 0xDD));
+    }
+#else
+    load_sixteen(columns, at, out);
+    load_sixteen(columns, at + 16, out + 4);
+#endif
 }
 
 /// `rest` with byte kTo of every lane replaced by byte `from` of x's.
@@ -133,33 +168,18 @@ ATTN_INLINE Dwords byte_into(Dwords rest, Dwords x, int from) {
     return bytes_into<1 << kTo>(rest, x, numbers);
 }
 
-/// Planes of quanta, one byte each, whose lowest bits count: lane c of plane f holds numbers 4 f to 4 f + 3 of column c.
-template <int kCount>
-struct Planes {
-    /// The lanes with byte i in the place of byte 0, moved for nothing by reading them from another address; their last bytes are then
-    /// those of the next lane.
-    ATTN_INLINE Dwords from_byte(int f, int i) const {
-        typedef std::int32_t Unaligned __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
-        return *reinterpret_cast<const Unaligned*>(reinterpret_cast<const Byte*>(planes + f) + i);
-    }
-    ATTN_INLINE Dwords& operator[](int f) { return planes[f]; }
-    ATTN_INLINE const Dwords& operator[](int f) const { return planes[f]; }
-
-    Dwords planes[kCount + 1];  // one more, of which a few bytes are read
-};
-
-/// Byte i of plane f, of which kBits bits count, as floats.
-template <int kBits, int kCount>
-ATTN_INLINE Vec<float> quanta_of(const Planes<kCount>& planes, int f, int i) {
+/// Byte i of every lane, of which kBits bits from `first` on count, as floats.
+template <int kBits>
+ATTN_INLINE Vec<float> quanta_of(Dwords plane, int i, int first = 0) {
 #if defined(__AVX512F__)
     // One instruction picks the number by the lowest four or five bits of a lane, whatever its other bits are.
-    const Whole quanta = reinterpret_cast<Whole>(planes.from_byte(f, i));
+    const Whole quanta = reinterpret_cast<Whole>(shifted(plane, 8 * i + first));
     Vec<float> numbers;
     for (int lane = 0; lane < kWidth<float>; ++lane) numbers[lane] = static_cast<float>(lane % (1 << kBits));
     if constexpr (kBits == 5) return _mm512_permutex2var_ps(numbers, quanta, numbers + 16.0F);
     else return _mm512_permutexvar_ps(quanta, numbers);
 #else
-    return as_floats(byte_into<0>(Dwords{}, planes[f] & kCountedBits<kBits>, i));
+    return as_floats(byte_into<0>(Dwords{}, shifted(plane, first) & kCountedBits<kBits>, i));
 #endif
 }
 
@@ -173,10 +193,17 @@ struct Centred {
 
     ATTN_INLINE void set(Vec<float> factor) { scaled = factor * kStep, taken = factor * -(kStep + kMiddle); }
     ATTN_INLINE Vec<float> number(Dwords plane, int i) const {
+        const Dwords one = reinterpret_cast<Dwords>(Vec<float>{} + 1.0F);
         // Byte 2 of the float 1 also contains the lowest bit of the exponent, which must stay set.
         constexpr std::int32_t kKept = kTo == 2 ? static_cast<std::int32_t>(0x80808080U) : 0;
-        const Dwords one = reinterpret_cast<Dwords>(Vec<float>{} + 1.0F), bytes = (plane & kCountedBits<kBits>) | kKept;
-        return multiply_add(scaled, reinterpret_cast<Vec<float>>(byte_into<kTo>(one, bytes, i)), taken);
+        Dwords number;
+        if constexpr (kTo == 2 && kVectorBytes == 64) {  // with AVX-512, masking and setting bits are one instruction
+            const Dwords moved = i > kTo ? shifted(plane, 8 * (i - kTo)) : plane << (8 * (kTo - i));
+            number = (moved & (((1 << kBits) - 1) << (8 * kTo))) | one;
+        } else {
+            number = byte_into<kTo>(one, (plane & kCountedBits<kBits>) | kKept, i);
+        }
+        return multiply_add(scaled, reinterpret_cast<Vec<float>>(number), taken);
     }
 
     Vec<float> scaled, taken;
@@ -237,7 +264,7 @@ struct ColumnsOfBytes {
     ATTN_INLINE void begin(int) {}
     ATTN_INLINE Vec<float> value(int, int fours, int i) const { return numbers.number(planes[fours], i); }
 
-    Planes<8> planes;
+    Dwords planes[8];
     Centred<8, 128> numbers;
 };
 
@@ -269,11 +296,11 @@ struct ColumnsOfSmallBlocks {
     }
     ATTN_INLINE void begin(int) {}
     ATTN_INLINE Vec<float> value(int, int fours, int i) const {
-        if constexpr (kAdds) return multiply_add(factor, quanta_of < kHasFifthBits ? 5 : 4 > (planes, fours, i), added);
+        if constexpr (kAdds) return multiply_add(factor, quanta_of < kHasFifthBits ? 5 : 4 > (planes[fours], i), added);
         else return centred.number(planes[fours], i);
     }
 
-    Planes<8> planes;
+    Dwords planes[8];
     Dwords bits;
     Vec<float> factor, added;
     Centred<kHasFifthBits ? 5 : 4, kMiddle> centred;
@@ -285,24 +312,15 @@ using ColumnsOfQ5_1 = ColumnsOfSmallBlocks<NumberKind::Q5_1, 4, 8, 0>;
 
 /// Q2_K: blocks of 256 in 16 groups, each with a 4-bit scale and minimum; 2-bit quanta. Loads half a block.
 struct ColumnsOfQ2_K {
-    static constexpr int kNumbers = 128, kPieces = 4;
+    static constexpr int kNumbers = 128, kPieces = 1;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q2_K);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
-        if (piece == 2) {
-            half = static_cast<int>(p / 128 % 2);
-            return load_sixteen(columns, 0, scales);
-        }
-        Dwords bytes[4];
-        load_sixteen(columns, piece < 2 ? 16 + p / 128 % 2 * 32 + 16 * piece : 68, bytes);
-        if (piece == 3) {
-            d = lower_halves(bytes[3]), least = -upper_halves(bytes[3]);
-            return;
-        }
-#pragma GCC unroll 4
-        for (int part = 0; part < 4; ++part)
-#pragma GCC unroll 4
-            for (int i = 0; i < 4; ++i) planes[8 * part + 4 * piece + i] = shifted(bytes[i], 2 * part);
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int) {
+        half = static_cast<int>(p / 128 % 2);
+        load_sixteen(columns, 68, scales);
+        d = lower_halves(scales[3]), least = -upper_halves(scales[3]);
+        load_sixteen(columns, 0, scales);
+        load_thirty_two(columns, 16 + 32 * half, planes);
     }
     ATTN_INLINE void begin(int part) {
         for (int i = 0; i < 2; ++i) {
@@ -312,10 +330,10 @@ struct ColumnsOfQ2_K {
         }
     }
     ATTN_INLINE Vec<float> value(int part, int fours, int i) const {
-        return multiply_add(factor[fours / 4], quanta_of<2>(planes, 8 * part + fours, i), added[fours / 4]);
+        return multiply_add(factor[fours / 4], quanta_of<2>(planes[fours], i, 2 * part), added[fours / 4]);
     }
 
-    Planes<32> planes;
+    Dwords planes[8];
     Dwords scales[4];
     Vec<float> d, least, factor[2], added[2];
     int half;
@@ -323,22 +341,21 @@ struct ColumnsOfQ2_K {
 
 /// Q3_K: blocks of 256 in 16 groups, each with a 6-bit scale; 3-bit quanta centred on 4. Loads half a block.
 struct ColumnsOfQ3_K {
-    static constexpr int kNumbers = 128, kPieces = 3;
+    static constexpr int kNumbers = 128, kPieces = 1;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q3_K);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int) {
         const int half = static_cast<int>(p / 128 % 2);
-        if (piece == 2) return load_tail(columns, half);
-        Dwords low[4], high[4];
-        load_sixteen(columns, 32 + half * 32 + 16 * piece, low);
-        load_sixteen(columns, 16 * piece, high);
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) {
-            const Dwords bits = shifted(high[i], 4 * half);
+        load_tail(columns, half);
+        Dwords low[8], high[8];
+        load_thirty_two(columns, 32 + half * 32, low);
+        load_thirty_two(columns, 0, high);
+#pragma GCC unroll 8
+        for (int f = 0; f < 8; ++f) {
+            const Dwords bits = shifted(high[f], 4 * half);
 #pragma GCC unroll 4
             for (int part = 0; part < 4; ++part)
-                planes[8 * part + 4 * piece + i] =
-                    joined_bits<2>(shifted(low[i], 2 * part), part < 3 ? bits << (2 - part) : shifted(bits, 1));
+                planes[8 * part + f] = joined_bits<2>(shifted(low[f], 2 * part), part < 3 ? bits << (2 - part) : shifted(bits, 1));
         }
     }
     /// Loads two bytes of quanta, twelve of group scales and the block's scale.
@@ -356,7 +373,7 @@ struct ColumnsOfQ3_K {
     }
     ATTN_INLINE Vec<float> value(int part, int fours, int i) const { return numbers[fours / 4].number(planes[8 * part + fours], i); }
 
-    Planes<32> planes;
+    Dwords planes[32];
     Dwords scales[2];
     Vec<float> d;
     Centred<3, 4> numbers[2];
@@ -366,37 +383,28 @@ struct ColumnsOfQ3_K {
 template <NumberKind kKind, int kBits, int kQuanta>
 struct ColumnsOfPairedGroups {
     static constexpr bool kHasFifthBits = kBits > 0;
-    static constexpr int kNumbers = 128, kPieces = kHasFifthBits ? 3 : 5;
+    static constexpr int kNumbers = 128, kPieces = 1;
     static constexpr BlockSize kBlock = block_size(kKind);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int) {
         const int half = static_cast<int>(p / 128 % 2);
-        if (piece == kPieces - 1) return load_head(columns, half);
+        load_head(columns, half);
         if constexpr (!kHasFifthBits) {
-            load_quanta(columns, half, piece / 2, piece % 2, nullptr);
+            for (int pair = 0; pair < 2; ++pair) load_thirty_two(columns, kQuanta + 64 * half + 32 * pair, planes + 8 * pair);
         } else {
-            Dwords bits[4];
-            load_sixteen(columns, kBits + 16 * piece, bits);
-#pragma GCC unroll 4
-            for (int i = 0; i < 4; ++i) bits[i] = shifted(bits[i], 4 * half);
+            Dwords bits[8];
+            load_thirty_two(columns, kBits, bits);
 #pragma GCC unroll 2
-            for (int pair = 0; pair < 2; ++pair) load_quanta(columns, half, pair, piece, bits);
-        }
-    }
-    /// Loads half of two groups, whose fifth bits are bits 2 pair and 2 pair + 1 of each byte.
-    ATTN_INLINE void load_quanta(const SideBySide& columns, int half, int pair, int part, const Dwords* bits) {
-        Dwords both[4];
-        load_sixteen(columns, kQuanta + 64 * half + 32 * pair + 16 * part, both);
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) {
-            const int f = 16 * pair + 4 * part + i;
-            const Dwords low = both[i], high = shifted(both[i], 4);
-            if constexpr (kHasFifthBits) {
-                planes[f] = joined_bits<4>(low, bits[i] << (4 - 2 * pair));
-                planes[f + 8] = joined_bits<4>(high, bits[i] << (3 - 2 * pair));
-            } else {
-                planes[f] = low;
-                planes[f + 8] = high;
+            for (int pair = 0; pair < 2; ++pair) {
+                Dwords both[8];
+                load_thirty_two(columns, kQuanta + 64 * half + 32 * pair, both);
+#pragma GCC unroll 8
+                for (int f = 0; f < 8; ++f) {
+                    // The fifth bits are bits 2 pair and 2 pair + 1 of a half's four.
+                    const Dwords fifths = shifted(bits[f], 4 * half);
+                    planes[16 * pair + f] = joined_bits<4>(both[f], fifths << (4 - 2 * pair));
+                    planes[16 * pair + 8 + f] = joined_bits<4>(shifted(both[f], 4), fifths << (3 - 2 * pair));
+                }
             }
         }
     }
@@ -405,7 +413,8 @@ struct ColumnsOfPairedGroups {
         added = least * as_floats(byte_at(takens, part));
     }
     ATTN_INLINE Vec<float> value(int part, int fours, int i) const {
-        return multiply_add(factor, quanta_of < kHasFifthBits ? 5 : 4 > (planes, 8 * part + fours, i), added);
+        if constexpr (kHasFifthBits) return multiply_add(factor, quanta_of<5>(planes[8 * part + fours], i), added);
+        else return multiply_add(factor, quanta_of<4>(planes[8 * (part / 2) + fours], i, 4 * (part % 2)), added);
     }
 
     /// Loads the scales and minimums.
@@ -422,7 +431,7 @@ struct ColumnsOfPairedGroups {
         }
     }
 
-    Planes<32> planes;
+    Dwords planes[kHasFifthBits ? 32 : 16];
     Dwords factors, takens;
     Vec<float> d, least, factor, added;
 };
@@ -431,31 +440,26 @@ using ColumnsOfQ5_K = ColumnsOfPairedGroups<NumberKind::Q5_K, 16, 48>;
 
 /// Q6_K: blocks of 256 in 16 groups, each with an 8-bit scale; 6-bit quanta centred on 32. Loads half a block.
 struct ColumnsOfQ6_K {
-    static constexpr int kNumbers = 128, kPieces = 4;
+    static constexpr int kNumbers = 128, kPieces = 1;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q6_K);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int) {
         const std::int64_t half = p / 128 % 2;
-        if (piece < 2) return load_quanta(columns, half, piece);
         Dwords all[4];
-        load_sixteen(columns, piece == 2 ? 192 : 194, all);
-        if (piece == 3) d = upper_halves(all[3]);
-        else
-            for (int i = 0; i < 2; ++i) factors[i] = half == 0 ? all[i] : all[2 + i];
-    }
-    /// Loads half of the four groups of 32, each with two bits of the high bytes.
-    ATTN_INLINE void load_quanta(const SideBySide& columns, std::int64_t half, int part) {
-        Dwords high[4];
-        load_sixteen(columns, 128 + half * 32 + 16 * part, high);
+        load_sixteen(columns, 194, all);
+        d = upper_halves(all[3]);
+        load_sixteen(columns, 192, all);
+        for (int i = 0; i < 2; ++i) factors[i] = half == 0 ? all[i] : all[2 + i];
+        Dwords high[8];  // two bits of each of the four groups of 32
+        load_thirty_two(columns, 128 + half * 32, high);
 #pragma GCC unroll 2
         for (int pair = 0; pair < 2; ++pair) {
-            Dwords low[4];
-            load_sixteen(columns, half * 64 + 32 * pair + 16 * part, low);
-#pragma GCC unroll 4
-            for (int i = 0; i < 4; ++i) {
-                const int f = 8 * pair + 4 * part + i;
-                planes[f] = joined_bits<4>(low[i], high[i] << (4 - 2 * pair));
-                planes[f + 16] = joined_bits<4>(shifted(low[i], 4), pair == 0 ? high[i] : shifted(high[i], 2));
+            Dwords low[8];
+            load_thirty_two(columns, half * 64 + 32 * pair, low);
+#pragma GCC unroll 8
+            for (int f = 0; f < 8; ++f) {
+                planes[8 * pair + f] = joined_bits<4>(low[f], high[f] << (4 - 2 * pair));
+                planes[16 + 8 * pair + f] = joined_bits<4>(shifted(low[f], 4), pair == 0 ? high[f] : shifted(high[f], 2));
             }
         }
     }
@@ -464,7 +468,7 @@ struct ColumnsOfQ6_K {
     }
     ATTN_INLINE Vec<float> value(int part, int fours, int i) const { return numbers[fours / 4].number(planes[8 * part + fours], i); }
 
-    Planes<32> planes;
+    Dwords planes[32];
     Dwords factors[2];
     Vec<float> d;
     Centred<6, 32> numbers[2];

@@ -116,11 +116,11 @@ struct Blocks {
     ATTN_INLINE SideBySide of(int set) const { return {first + set * kWidth<float> * rows.one, rows}; }
 };
 
-/// Numbers of kSets vectors of columns.
+/// Numbers of kSets vectors of columns of a kind with kNumbers = 32.
 template <class Columns, int kSets>
 struct Sets {
     Columns of[kSets];
-    static constexpr int kSteps = Columns::kNumbers / 4, kPieces = Columns::kPieces * kSets;
+    static constexpr int kSteps = 8, kPieces = Columns::kPieces * kSets;
 
     /// Loads what is due before step `end`, if all is loaded evenly over kSteps steps.
     ATTN_INLINE void load(const Blocks& blocks, std::int64_t p, int begin, int end) {
@@ -135,23 +135,18 @@ struct Sets {
 template <int kStep, class Columns, int kSets>
 ATTN_INLINE void add_four(const float* a, Sets<Columns, kSets>& columns, Sets<Columns, kSets>& following, const Blocks& blocks,
                           std::int64_t p, NextOf<Columns, kSets>& next, Vec<float> (&sums)[kSets]) {
-    constexpr int kPart = kStep / 8, kFours = kStep % 8;
-    if constexpr (kFours == 0) {
-#pragma GCC unroll 4
-        for (int set = 0; set < kSets; ++set) columns.of[set].begin(kPart);
-    }
-    next.ask(kFours);
+    next.ask(kStep);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
 #pragma GCC unroll 4
         for (int set = 0; set < kSets; ++set)
-            sums[set] = multiply_add(splat(a[kStep * 4 + i]), columns.of[set].value(kPart, kFours, i), sums[set]);
+            sums[set] = multiply_add(splat(a[kStep * 4 + i]), columns.of[set].value(0, kStep, i), sums[set]);
     following.load(blocks, p, kStep, kStep + 1);
     __asm__ volatile("" ::: "memory");  // keeps the compiler from moving all loads together
-    if constexpr (kFours == 7) next.end_part();
+    if constexpr (kStep == 7) next.end_part();
 }
 
-/// Multiplies kNumbers numbers of every column and loads those that follow. Sums have to wait for each other, and loads that came after
+/// Multiplies 32 numbers of every column and loads those that follow. Sums have to wait for each other, and loads that came after
 /// all of them would be too far behind for the processor to begin them meanwhile.
 template <class Columns, int kSets, int... kStep>
 ATTN_INLINE void add_and_load(const float* a, Sets<Columns, kSets>& columns, Sets<Columns, kSets>& following, const Blocks& blocks,
@@ -161,8 +156,8 @@ ATTN_INLINE void add_and_load(const float* a, Sets<Columns, kSets>& columns, Set
 
 /// Computes columns [j, j + kSets * width) of C: several vectors at a time, because a single sum would wait for its own latency.
 template <class Columns, int kSets>
-void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
-    constexpr std::int64_t kNumbers = Columns::kNumbers, kCount = kSets * kWidth<float>;
+void multiply_while_loading(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
+    constexpr std::int64_t kCount = kSets * kWidth<float>;
     constexpr BlockSize kBlock = Columns::kBlock;
     const RowBytes rows(b.row_bytes);
     const Byte* const first = b.data + j * b.row_bytes;
@@ -173,9 +168,9 @@ void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b,
     for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth) {
         const std::int64_t depth = depth_at(g, p);
         Vec<float> sum[kSets] = {};
-        for (std::int64_t q = p; q < p + depth; q += kNumbers) {
-            const std::int64_t after = q + kNumbers < g.k ? q + kNumbers : q;  // at the end something is loaded again
-            add_and_load(g.a + q, *now, *following, blocks_at(after), after, next, sum, typename CountTo<kNumbers / 4>::Type{});
+        for (std::int64_t q = p; q < p + depth; q += 32) {
+            const std::int64_t after = q + 32 < g.k ? q + 32 : q;  // at the end something is loaded again
+            add_and_load(g.a + q, *now, *following, blocks_at(after), after, next, sum, typename CountTo<8>::Type{});
             auto* const used = now;
             now = following, following = used;
         }
@@ -185,14 +180,65 @@ void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b,
     }
 }
 
-/// Vectors of columns at a time. Half precision with AVX-512 is bound by memory, which is read faster with fewer columns at once.
+/// The same for kinds with kNumbers = 128. So many numbers, written out as above, take more instructions than the processor keeps decoded,
+/// and there are enough of them to load all at once: the last ones are still multiplied meanwhile.
+template <class Columns, int kSets>
+void multiply_after_loading(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
+    constexpr std::int64_t kW = kWidth<float>, kCount = kSets * kW;
+    constexpr BlockSize kBlock = Columns::kBlock;
+    // Every step prefetches its share of the next columns, in the order of addresses.
+    constexpr std::int64_t kAhead = (4 * kCount * kBlock.bytes + kBlock.numbers - 1) / kBlock.numbers, kLines = (kAhead + 63) / 64;
+    const RowBytes rows(b.row_bytes);
+    const Byte* const first = b.data + j * b.row_bytes;
+    const Byte* ahead = first + kCount * b.row_bytes;
+    for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth) {
+        const std::int64_t depth = depth_at(g, p);
+        Vec<float> sum[kSets] = {};
+        for (std::int64_t q = p; q < p + depth; q += Columns::kNumbers) {
+            Columns columns[kSets];
+            const Byte* const block = first + q / kBlock.numbers * kBlock.bytes;
+            for (int set = 0; set < kSets; ++set) columns[set].load({block + set * kW * rows.one, rows}, q, 0);
+#pragma GCC unroll 4
+            for (int part = 0; part < Columns::kNumbers / 32; ++part) {
+#pragma GCC unroll 4
+                for (int set = 0; set < kSets; ++set) columns[set].begin(part);
+                const float* a = g.a + q + part * 32;
+#pragma GCC unroll 1
+                for (int fours = 0; fours < 8; ++fours, a += 4, ahead += kAhead) {
+#pragma GCC unroll 8
+                    for (std::int64_t line = 0; line < kLines; ++line) __builtin_prefetch(ahead + line * kAhead / kLines);
+#pragma GCC unroll 4
+                    for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 4
+                        for (int set = 0; set < kSets; ++set)
+                            sum[set] = multiply_add(splat(a[i]), columns[set].value(part, fours, i), sum[set]);
+                }
+            }
+        }
+        float sums[kCount];
+        for (int set = 0; set < kSets; ++set) store(sums + set * kW, sum[set]);
+        store_row_sums(g, j, kCount, p, depth, sums);
+    }
+}
+
+template <class Columns, int kSets>
+void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
+    if constexpr (Columns::kNumbers == 32) multiply_while_loading<Columns, kSets>(g, b, j);
+    else multiply_after_loading<Columns, kSets>(g, b, j);
+}
+
+/// Vectors of columns at a time. While one sum of three waits for its own latency, the numbers of the other two are unpacked. Half
+/// precision with AVX-512 is bound by memory, which is read faster with fewer columns at once.
 template <class Columns>
-constexpr int kSetsOf = Columns::kBlock.numbers == 1 && kVectorBytes == 64 ? 1 : 2;
+constexpr int sets_of() {
+    if (Columns::kNumbers > 32) return 3;
+    return Columns::kBlock.numbers == 1 && kVectorBytes == 64 ? 1 : 2;
+}
 
 /// Multiplies as many whole vectors of columns as there are and returns their number of columns; 0 if k is not a multiple of kNumbers.
 template <class Columns>
 std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix& b) {
-    constexpr std::int64_t kW = kWidth<float>, kSets = kSetsOf<Columns>;
+    constexpr std::int64_t kW = kWidth<float>, kSets = sets_of<Columns>();
     static_assert(Tile<float>::kDepth % Columns::kNumbers == 0);
     if (g.k % Columns::kNumbers != 0) return 0;
     std::int64_t j = 0;
