@@ -1003,6 +1003,16 @@ class Chain:
             self.steps.append((kind, value, layout))
             value, layout = self.back(source, source_layout, scale=False)
         self.steps.append((None, value, layout))
+        self.layouts = [step[2] for step in self.steps] + list(self.before(value, layout))
+
+    def before(self, value, layout):
+        """The layouts before q, k and v were cut from one map, or cast: they tell heads from batches."""
+        while layout is not None and value.maker is not None and value.maker.kind in ("view", "permute", "same", "cut"):
+            source = value.maker.args[0]
+            if type(source) is not Value or value.maker.kind == "view" and is_rows(source):
+                break
+            layout, value = carry_back(self.atoms, value.maker, value, layout, source), source
+            yield layout
 
     def back(self, value, layout, scale=True):
         """Through views, copies, repeated heads and factors."""
@@ -1152,10 +1162,10 @@ class Builder:
         in_map = [atom for axis in product.out_layout for atom in resolve(axis)]
         E = [atom for axis in after.v_layout for atom in resolve(axis) if atom not in S and atom not in in_map]
         E = atoms.family(E) - S - set(in_map)
-        with_v, with_q = self.standing_with(self.behind.layouts, E), self.standing_with([step[2] for step in self.q.steps], D)
+        with_v, with_q = self.standing_with(self.behind.layouts, E), self.standing_with(self.q.layouts, D)
         free = in_map if product.pooled else resolve(sorted(self.free_q))
         others = {atom for axis in after.v_layout for atom in resolve(axis)} if product.pooled else set(S)
-        if not self.standing_with([self.k.steps[-1][2]], D):  # one head of keys for all: heads and queries may be rows of one matrix
+        if not self.standing_with(self.k.layouts, D):  # one head of keys for all: heads and queries may be rows of one matrix
             others |= with_v & with_q
         T = atoms.family(self.rows([atom for atom in free if atom not in others])) - S - D
         batch = [atom for atom in in_map if atom not in T and atom not in S]
@@ -1165,7 +1175,7 @@ class Builder:
             with_q = set(resolve(self.q.steps[-1][2][-1]))
         heads = [atom for atom in batch if atom in with_v] or [atom for atom in batch if atom in with_q]
         if not heads:  # attention of channels, whose heads stand beside what the queries are
-            last = [layout[-1:] for layout in (*self.behind.layouts, *(step[2] for step in self.q.steps)) if layout]
+            last = [layout[-1:] for layout in (*self.behind.layouts, *self.q.layouts) if layout]
             heads = [atom for atom in batch if atom in self.standing_with(last, T)]
         if not heads:
             heads = [atom for atom in in_map if atom in T and atom in with_v and atom in with_q]
@@ -1658,9 +1668,9 @@ def context_stages(attention, node, parts, behind):
     (concat, concat_layout), inputs = behind.concat, ["context"]
     for changed, before, result in path_to(behind.came, concat, parts[0][0]):
         if changed.kind == "elementwise":  # a gate: what it gets and what it makes
-            if "concat" not in inputs and len(before.shape) == len(concat.shape) and behind.joins(before, attention):
+            if attention.stage("concat") is None and behind.joins(before, attention):
                 inputs = [attention.add("concat", "concat", "BTC", [(before, behind.known[before])], node=before.maker, inputs=inputs).name]
-            letters = "BTC" if inputs[0] == "concat" or attention.stage("concat") else "BHT" + e
+            letters = "BTC" if attention.stage("concat") is not None else "BHT" + e
             inputs = [attention.add("other", "given", letters, [(result, behind.known[result])], node=changed, inputs=inputs,
                                     called=changed.op).name]
     if attention.stage("concat") is None:
@@ -2707,9 +2717,11 @@ class Recorder:
             full = (prefix + path).rstrip(".")
             names.modules[id(module)], names.owners[full] = full, id(module)
             names.classes[full] = type(module).__name__
+        modules = dict(root.named_modules())
         for name, parameter in root.named_parameters():
-            if not isinstance(parameter, self.torch.nn.Parameter):  # lent to the module for one call
-                continue
+            owner, _, own = name.rpartition(".")
+            if not isinstance(parameter, self.torch.nn.Parameter) or getattr(modules.get(owner), own, parameter) is not parameter:
+                continue  # for one call, another tensor was lent to the module
             old = self.parameters.get(id(parameter))
             if old is not None:
                 names.parameters.pop(old, None)

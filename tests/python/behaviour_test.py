@@ -13,6 +13,7 @@ import textwrap
 import threading
 import time
 import unittest
+import unittest.mock
 import warnings
 import weakref
 
@@ -118,6 +119,16 @@ class BitsTest(reading.FolderTest):
                 with mode():
                     return [model(batch)]
             self.same(run, mode.__name__, 2)
+
+    def test_operations_that_are_made_of_others(self):
+        """Under inference_mode these are seen whole, and have to be computed as PyTorch computes them, of inputs in any layout."""
+        linear, lstm, x = nn.Linear(12, 12), nn.LSTM(12, 4, batch_first=True), torch.randn(2, 6, 12)
+        wide, token = torch.randn(3, 12, 7, 2), torch.randn(1, 1, 12)
+        with torch.inference_mode():
+            self.same(lambda: [linear(x[:, -1:]), linear(token.expand(2, -1, -1)), x[:, ::2] @ x.transpose(1, 2)[..., ::2], lstm(x)[0],
+                               torch.matmul(wide.permute(3, 0, 2, 1), wide[:, :, :3, 0]), F.dropout(x, 0.5),
+                               F.interpolate(wide, scale_factor=2.0, mode="bilinear"), torch.einsum("btc,sc->bts", x, x[0, ::2])],
+                      attentions=0)
 
     def test_tensors_without_a_source(self):
         """Held results of these raise in PyTorch 1.13, unless what is held is an alias."""
@@ -314,6 +325,21 @@ class TroubleTest(reading.FolderTest):
             attnscope.find_attentions = original
         self.assertEqual(len([each for each in caught if "attnscope" in str(each.message)]), 1)
 
+    def test_an_attention_that_cannot_be_analysed_leaves_the_others(self):
+        build, calls = attnscope.build_from, []
+
+        def fail_once(*given):
+            calls.append(given)
+            if len(calls) == 1:
+                raise LookupError("planted")
+            return build(*given)
+        with unittest.mock.patch.object(attnscope, "build_from", fail_once), attnscope.record(self.path()):
+            Model()(ids())
+        recording = reading.Recording(self.path())
+        self.assertEqual([each["name"] for each in recording.attentions], ["blocks.1.attention"])
+        self.assertRegex(recording.json["unfollowed"][0]["what"], "an attention, because of .*planted")
+        self.assertRegex(recording.json["unfollowed"][0]["line"], r"behaviour_test\.py:\d+")
+
     def test_warnings_that_are_errors(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -383,7 +409,41 @@ class TroubleTest(reading.FolderTest):
 
 
 class OthersTest(reading.FolderTest):
-    """Threads, processes, and several recordings at once."""
+    """Threads, processes, and several recordings at once; code that is traced, parameters that are lent, tensors of a class of one's own."""
+
+    def test_code_that_is_traced(self):
+        """PyTorch hands constants as numbers to a mode while it traces; what was traced is the same as without."""
+        def code(x):
+            return (x @ x.transpose(1, 2) / 2 + 0.25).softmax(-1) @ x
+        x = torch.randn(2, 5, 4)
+        plain = torch.jit.trace(code, (x,))
+        with attnscope.record(self.path()):
+            traced = torch.jit.trace(code, (x,))
+            result = traced(x)
+        self.assertTrue(torch.equal(result, plain(x)))
+        self.assertTrue(torch.equal(traced(x), plain(x)))
+        with self.assertRaisesRegex(RuntimeError, "multiplied"), attnscope.record(self.path("error")):
+            torch.randn(2, 3) @ torch.randn(2, 3)
+
+    def test_parameters_that_are_lent(self):
+        """What a module computes with tensors in the place of its parameters leaves these unused, which is no mistake."""
+        call = torch.func.functional_call if hasattr(torch, "func") else torch.nn.utils.stateless.functional_call
+        model = Attention().eval()
+        with torch.no_grad(), attnscope.record(self.path()):
+            call(model, {name: each * 2 for name, each in model.named_parameters()}, (torch.randn(2, 5, 12),))
+        recording = reading.Recording(self.path())
+        self.assertEqual([each["facts"] for each in recording.attentions], [[]])
+
+    @unittest.skipIf(torch is not None and torch.__version__.startswith("1."), "PyTorch 1 makes no such tensors under any mode")
+    def test_tensors_of_another_class_are_named(self):
+        class Own(torch.Tensor):
+            pass
+        x = torch.randn(5, 4)
+        own = x.as_subclass(Own)
+        with torch.no_grad(), attnscope.record(self.path()):
+            result = own * 2
+        self.assertEqual(result.tolist(), (x * 2).tolist())
+        self.assertEqual([each["what"] for each in reading.Recording(self.path()).json["unfollowed"]], ["tensors of the class Own"])
 
     def test_other_threads_are_named(self):
         model = Model()

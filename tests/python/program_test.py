@@ -22,19 +22,23 @@ if torch is not None:
 
 # Ways that are mistakes, and what they are called.
 WRONG_WAYS = {"softmax_over_queries": {"no_scale", "softmax_over_queries"}, "part_of_a_map_is_hidden": {"no_scale"},
-              "boolean_index": {"no_scale"}, "nan_rows_made_zero": {"no_scale"}, "mask_after_the_softmax": {"mask_after_softmax"}}
+              "boolean_index": {"no_scale"}, "nan_rows_made_zero": {"no_scale"}, "mask_after_the_softmax": {"mask_after_softmax"},
+              "powers_hidden_after_they_were_summed": {"mask_after_softmax"}}
 # Ways of which the program has no arithmetic for some stage, or which hold random numbers of their own.
 UNKNOWN_WAYS = {"sink_in_the_sum", "sink_as_a_column", "renormalised_after_a_mask", "heads_talk", "additive_scores", "several_terms",
-                "shifted_positions"}
+                "shifted_positions", "additive_scores_of_one_query", "graph_attention", "graph_attention_of_pairs",
+                "heads_talk_by_convolution", "rows_hidden_one_after_another", "the_difference_of_two_maps"}
 
 
-# Stages that are drawn as matrices: columns of a sink, and what leaves several heads that are attentions of their own.
+# Stages that are drawn as matrices: columns of a sink, what leaves several heads that are attentions of their own, gates, and what has
+# another width than the queries.
 NOT_DRAWN = {"sink_as_a_column": {"joined", "softmax"}, "grouped_with_five_axes": {"attention_out"},
-             "heads_in_a_loop": {"concat", "attention_out"}}
+             "heads_in_a_loop": {"concat", "attention_out"}, "gate_before_the_output": {"other"}, "gate_for_each_head": {"other"},
+             "graph_attention": {"concat"}}
 
 
 # What has no role here is called that in a trace.
-OTHER = {"heads_talk": "mixed"}
+OTHER = {"heads_talk": "mixed", "heads_talk_by_convolution": "mixed"}
 
 
 def run(*arguments):
@@ -127,6 +131,47 @@ if torch is not None:
             return self.out(context.transpose(1, 2).reshape(x.shape))
 
 
+    def of_heads(x):
+        return (nn.Linear(12, 12)(x).view(2, 5, 3, 4).transpose(1, 2) for _ in range(3))
+
+    SEEN = torch.ones(5, 5).tril()
+
+    def cut_before_told_apart(x):
+        q, k, v = nn.Linear(12, 36)(x).reshape(2, 3, 3, 5, 4).unbind(1)
+        return (q @ k.transpose(2, 3) / 2).softmax(-1) @ v
+
+    def zeros_by_index(x):
+        q, k, v = of_heads(x)
+        weights = (q @ k.transpose(2, 3) / 2).softmax(-1)
+        weights[:, :, SEEN == 0] = 0
+        return weights @ v
+
+    def zeros_by_where(x):
+        q, k, v = of_heads(x)
+        weights = (q @ k.transpose(2, 3) / 2).softmax(-1)
+        return torch.where(SEEN == 1, weights, torch.zeros_like(weights)) @ v
+
+    def subtracted_twice(x):
+        q, k, v = of_heads(x)
+        return (q @ k.transpose(2, 3) / 2 - (1 - SEEN) * -1e9).softmax(-1) @ v
+
+    def row_by_row(x):
+        q, k, v = of_heads(x)
+        scores = q @ k.transpose(2, 3) / 2
+        for row in range(5):
+            scores[:, :, row, row + 2:] = -1e9
+        return scores.softmax(-1) @ v
+
+    class Drawn(nn.Module):
+        def forward(self, x):
+            q, k, v = of_heads(x)
+            weights = (q @ k.transpose(2, 3) / 2).softmax(-1)
+            return weights * (torch.rand_like(weights) > 0.3) / 0.7 @ v
+
+    OTHERWISE = {"heads_split_without_transpose": [cut_before_told_apart], "mask_after_softmax": [zeros_by_index, zeros_by_where],
+                 "mask_sign": [subtracted_twice], "causal_leaks_one": [row_by_row], "dropout_left_on": [Drawn().eval()]}
+
+
 @reading.unittest.skipIf(not PROGRAM, "not run here: the program is not known")
 class ProgramTest(reading.FolderTest):
     def record_way(self, name):
@@ -173,6 +218,18 @@ class ProgramTest(reading.FolderTest):
                 self.assertRegex(wrong[0]["line"], r"^program_test\.py:\d+$")
         code, report = examine(self.record_heads(None))
         self.assertEqual((code, report["attentions"][0]["verdict"], report["attentions"][0]["findings"]), (0, "correct", []))
+
+    def test_mistakes_that_are_written_otherwise(self):
+        for mistake, ways in OTHERWISE.items():
+            for index, way in enumerate(ways):
+                path = self.path(f"{mistake}-{index}")
+                with self.subTest(mistake=mistake, way=index), torch.no_grad():
+                    torch.manual_seed(2)
+                    with attnscope.record(path):
+                        way(torch.randn(2, 5, 12))
+                    wrong = findings(examine(path)[1], "wrong")
+                    self.assertEqual([each["bug"] for each in wrong], [mistake])
+                    self.assertRegex(wrong[0]["line"], r"^program_test\.py:\d+$")
 
     def test_one_changed_number_is_found(self):
         """The check of the arithmetic can fail, at every stage that has one."""

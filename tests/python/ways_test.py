@@ -718,6 +718,276 @@ def double_precision(see):
     see("weights", weights), see("context", weights @ v, "BHTD")
 
 
+def projected(see, *order, width=12, heads=3):
+    """q, k and v of several heads, [B,H,T,D], from three linear maps."""
+    x = randn(2, 5, width)
+    q, k, v = (nn.Linear(width, width)(x).view(2, 5, heads, -1).transpose(1, 2) for _ in range(3))
+    for name, tensor, axes in (("q", q, "BHTD"), ("k", k, "BHSD"), ("v", v, "BHSD")):
+        see(name, tensor, axes) if name in order else None
+    return q, k, v
+
+
+@way(heads="known")
+def heads_cut_by_chunk(see):
+    x, w, out = randn(2, 5, 12), [nn.Linear(12, 12) for _ in range(3)], nn.Linear(12, 12)
+    q, k, v = (torch.stack(each(x).chunk(3, -1), 1) for each in w)
+    see("q", q, "BHTD"), see("k", k, "BHSD"), see("v", v, "BHSD")
+    weights = (q @ k.transpose(-2, -1) / 2).softmax(-1)
+    see("weights", weights)
+    joined = torch.cat((weights @ v).unbind(1), -1)
+    see("concat", joined, "BTC"), see("attention_out", out(joined), "BTC")
+
+
+@way(heads="known")
+def heads_put_into_the_batch_by_cat(see):
+    x, w = randn(2, 5, 12), [nn.Linear(12, 12) for _ in range(3)]
+    q, k, v = (torch.cat(each(x).split(4, 2), 0) for each in w)
+    see("q", q.view(3, 2, 5, 4), "HBTD"), see("k", k.view(3, 2, 5, 4), "HBSD"), see("v", v.view(3, 2, 5, 4), "HBSD")
+    weights = torch.softmax(torch.bmm(q, k.transpose(1, 2)) / 2, -1)
+    see("weights", weights.view(3, 2, 5, 5), "HBTS")
+    see("concat", torch.cat(torch.bmm(weights, v).split(2, 0), 2), "BTC")
+
+
+@way(heads="known")
+def heads_cut_by_slices(see):
+    """Each head is cut on its own, and stacked."""
+    x, w = randn(2, 5, 12), [nn.Linear(12, 12) for _ in range(3)]
+    q, k, v = (torch.stack([y[..., 4 * i:4 * i + 4] for i in range(3)]) for y in (each(x) for each in w))
+    see("q", q, "HBTD"), see("k", k, "HBSD")
+    weights = (q @ k.transpose(-2, -1) / 2).softmax(-1)
+    see("weights", weights, "HBTS")
+    context = weights @ v
+    see("concat", torch.cat([context[i] for i in range(3)], -1), "BTC")
+
+
+@way(repeat=3)
+def queries_and_heads_as_rows(see):
+    """One head of keys for all: the rows of a query's heads stand one below the other."""
+    x, qkv, out = randn(2, 5, 12), nn.Linear(12, 20), nn.Linear(12, 12)
+    q, k, v = qkv(x).split([12, 4, 4], -1)
+    see("q", q.view(2, 5, 3, 4), "BTHD"), see("k", k, "BSD"), see("v", v, "BSD")
+    weights = (torch.bmm(q.reshape(2, 15, 4), k.transpose(1, 2)) / 2).view(2, 5, 3, 5).softmax(-1)
+    see("weights", weights, "BTHS")
+    joined = torch.bmm(weights.view(2, 15, 5), v).view(2, 5, 12)
+    see("concat", joined, "BTC"), see("attention_out", out(joined), "BTC")
+
+
+@way(heads="known")
+def channels_attend_to_channels(see):
+    x, qkv = randn(2, 5, 12), nn.Linear(12, 36)
+    q, k, v = qkv(x).reshape(2, 5, 3, 3, 4).permute(2, 0, 3, 4, 1).unbind(0)
+    q, k = (each / each.norm(dim=-1, keepdim=True) for each in (q, k))
+    weights = (q @ k.transpose(-2, -1) * 3).softmax(-1)
+    see("weights", weights)
+    return (weights @ v).permute(0, 3, 1, 2).reshape(2, 5, 12)
+
+
+@way(scale=None)
+def pooled_by_a_vector(see):
+    x, vector = randn(2, 6, 8), nn.Parameter(randn(8))
+    see("k", x, "BSD")
+    weights = (x @ vector).softmax(1)
+    see("weights", weights, "BS"), see("context", (weights.unsqueeze(-1) * x).sum(1), "BD")
+
+
+@way(scale=None)
+def pooled_by_a_linear_map(see):
+    """Each position has a score of its own, as in attention over words, or over the states of an encoder beside the decoder's."""
+    states, state, w, score = randn(2, 6, 8), randn(2, 8), nn.Linear(16, 8), nn.Linear(8, 1, bias=False)
+    energy = torch.tanh(w(torch.cat([state.unsqueeze(1).repeat(1, 6, 1), states], 2)))
+    see("k", energy, "BSD"), see("v", states, "BSD")
+    weights = score(energy).squeeze(2).softmax(1)
+    see("weights", weights, "BS"), see("context", torch.bmm(weights.unsqueeze(1), states).squeeze(1), "BD")
+
+
+@way()
+def additive_scores_of_one_query(see):
+    state, states, w, u, score = randn(2, 1, 8), randn(2, 6, 8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 1)
+    q, k = w(state), u(states)
+    see("q", q, "BTD"), see("k", k, "BSD")
+    weights = score(torch.tanh(q + k)).squeeze(2).unsqueeze(1).softmax(-1)
+    see("weights", weights, "BTS"), see("context", torch.bmm(weights, states), "BTD")
+
+
+@way(scale=None)
+def states_of_an_encoder(see):
+    """Luong's attention: one query, multiplied and summed; nothing is divided."""
+    state, states, w = randn(1, 2, 8), randn(6, 2, 8), nn.Linear(8, 8)
+    k = w(states)
+    see("q", state, "TBD"), see("k", k, "SBD"), see("v", states, "SBD")
+    scores = (state * k).sum(2)
+    see("scores", scores, "SB")
+    weights = scores.t().softmax(1).unsqueeze(1)
+    see("weights", weights, "BTS"), see("context", weights.bmm(states.transpose(0, 1)), "BTD")
+
+
+@way(scale=None)
+def a_query_repeated_for_each_key(see):
+    state, states = randn(2, 8), randn(2, 6, 8)
+    see("q", state, "BD"), see("k", states, "BSD")
+    weights = (state.unsqueeze(1).repeat(1, 6, 1) * states).sum(2).softmax(1)
+    see("weights", weights, "BS"), see("context", (weights.unsqueeze(2).expand_as(states) * states).sum(1), "BD")
+
+
+@way()
+def graph_attention(see):
+    """Two numbers for each node and head, by learned vectors; the map is their outer sum."""
+    nodes, edges, w = randn(6, 5), torch.ones(6, 6).triu(-1).bool(), nn.Linear(5, 12, bias=False)
+    one, other = nn.Parameter(randn(1, 3, 4)), nn.Parameter(randn(1, 3, 4))
+    states = w(nodes).view(6, 3, 4)
+    mine, theirs = (states * one).sum(-1), (states * other).sum(-1)
+    see("q", mine, "TH"), see("k", theirs, "SH")
+    scores = mine.unsqueeze(1) + theirs.unsqueeze(0)
+    see("scores", scores, "TSH")
+    weights = F.leaky_relu(scores).masked_fill(~edges.unsqueeze(-1), -1e9).softmax(1)
+    see("weights", weights, "TSH")
+    torch.einsum("tsh,shd->thd", weights, states).reshape(6, 12)
+
+
+@way()
+def graph_attention_of_pairs(see):
+    nodes, w, score = randn(6, 5), nn.Linear(5, 4), nn.Linear(8, 1)
+    states = w(nodes)
+    pairs = torch.cat([states.repeat_interleave(6, 0), states.repeat(6, 1)], 1).view(6, 6, 8)
+    weights = F.leaky_relu(score(pairs).squeeze(-1)).softmax(-1)
+    see("weights", weights, "TS"), see("context", weights @ states, "TD")
+
+
+@way()
+def rotary_by_stacked_halves(see):
+    q, k, v = projected(see, "q", "k", "v")
+    angles = torch.arange(5)[:, None] * torch.tensor([1.0, 0.1])
+
+    def turn(x):
+        a, b = x.reshape(2, 3, 5, 2, 2).unbind(-1)
+        return torch.stack([a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()], -1).flatten(3)
+    q, k = turn(q), turn(k)
+    see("q_rotated", q, "BHTD"), see("k_rotated", k, "BHSD")
+    weights = (q @ k.transpose(-2, -1) / 2).softmax(-1)
+    see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way(heads="known")
+def rotary_in_double(see):
+    q, k, v = projected(see, "q", "k", "v")
+    turns = torch.polar(torch.ones(5, 2).double(), torch.arange(5)[:, None] * torch.tensor([1.0, 0.1]).double())
+    q, k = (torch.view_as_real(torch.view_as_complex(each.double().reshape(2, 3, 5, 2, 2)) * turns).flatten(3).float() for each in (q, k))
+    see("q_rotated", q, "BHTD"), see("k_rotated", k, "BHSD")
+    weights = (q @ k.transpose(-2, -1) / 2).softmax(-1)
+    see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way(stages="q k v scores scaled mixed softmax weights context")
+def heads_talk_by_convolution(see):
+    q, k, v = projected(see, "q")
+    before, after = nn.Conv2d(3, 3, 1), nn.Conv2d(3, 3, 1)
+    mixed = before(q @ k.transpose(-2, -1) / 2)
+    softmax = mixed.softmax(-1)
+    weights = after(softmax)
+    see("mixed", mixed), see("softmax", softmax), see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way(stages="q k v scores scaled weights context concat other attention_out")
+def gate_before_the_output(see):
+    x, w, out, gate = randn(2, 5, 12), [nn.Linear(12, 12) for _ in range(3)], nn.Linear(12, 12), nn.Linear(12, 12)
+    q, k, v = (each(x).view(2, 5, 3, 4).transpose(1, 2) for each in w)
+    joined = ((q @ k.transpose(-2, -1) / 2).softmax(-1) @ v).transpose(1, 2).reshape(2, 5, 12)
+    see("concat", joined, "BTC")
+    gated = joined * torch.sigmoid(gate(x))
+    see("attention_out", out(gated), "BTC")
+
+
+@way(stages="q k v scores scaled weights context other concat attention_out")
+def gate_for_each_head(see):
+    q, k, v = projected(see, "v")
+    context = (q @ k.transpose(-2, -1) / 2).softmax(-1) @ v
+    see("context", context, "BHTD")
+    gated = context * torch.sigmoid(nn.Parameter(randn(3, 1, 1)))
+    joined = gated.transpose(1, 2).reshape(2, 5, 12)
+    see("concat", joined, "BTC"), see("attention_out", nn.Linear(12, 12)(joined), "BTC")
+
+
+@way(stages="q k v scores scaled masked weights context")
+def powers_hidden_before_they_are_summed(see):
+    q, k, v = projected(see, "q")
+    scaled = q @ k.transpose(-2, -1) / 2
+    powers = torch.exp(scaled - scaled.amax(-1, keepdim=True)) * torch.tril(torch.ones(5, 5))
+    weights = powers / powers.sum(-1, keepdim=True)
+    see("scaled", scaled), see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way(stages="q k v scores scaled softmax weights context")
+def powers_hidden_after_they_were_summed(see):
+    q, k, v = projected(see, "q")
+    powers = torch.exp(q @ k.transpose(-2, -1) / 2)
+    weights = powers * torch.tril(torch.ones(5, 5)) / powers.sum(-1, keepdim=True)
+    see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way()
+def filled_with_a_whole_tensor(see):
+    q, k, v = projected(see, "q")
+    scaled = q @ k.transpose(-2, -1) / 2
+    masked = torch.where(torch.ones(5, 5).tril().bool(), scaled, torch.full_like(scaled, -1e9))
+    weights = masked.softmax(-1)
+    see("masked", masked), see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way()
+def a_mask_is_subtracted(see):
+    q, k, v = projected(see, "q")
+    masked = q @ k.transpose(-2, -1) / 2 - 1e9 * torch.ones(5, 5).triu(1)
+    weights = masked.softmax(-1)
+    see("masked", masked), see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way(stages="q k v scores scaled masked masked.1 weights context")
+def scores_times_a_mask(see):
+    """The first GPT: hidden cells are set to 0, then to a large negative number."""
+    q, k, v = projected(see, "q")
+    seen = torch.ones(5, 5).tril()
+    multiplied = q @ k.transpose(-2, -1) / 2 * seen
+    masked = multiplied - 1e4 * (1 - seen)
+    weights = masked.softmax(-1)
+    see("masked", multiplied), see("masked.1", masked), see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way("no_grad", "inference", stages="q k v scores scaled masked weights context")
+def rows_hidden_one_after_another(see):
+    q, k, v = projected(see, "q")
+    scores = q @ k.transpose(-2, -1) / 2
+    see("scaled", scores)
+    for row in range(5):
+        scores[:, :, row, row + 1:] = -math.inf
+    weights = scores.softmax(-1)
+    see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way(count=2)
+def the_difference_of_two_maps(see):
+    x, w = randn(2, 5, 16), [nn.Linear(16, 16) for _ in range(3)]
+    q, k, v = (each(x).view(2, 5, 2, 8).transpose(1, 2) for each in w)
+    one, other = ((a @ b.transpose(-2, -1) / 2).softmax(-1) for a, b in zip(q.chunk(2, -1), k.chunk(2, -1)))
+    weights = one - 0.3 * other
+    see("0/weights", weights), see("1/weights", weights), see("0/context", weights @ v, "BHTD")
+
+
+@way(repeat=1)
+def heads_of_keys_tiled(see):
+    q, k, v = randn(2, 6, 5, 4), randn(2, 3, 5, 4).repeat(1, 2, 1, 1), randn(2, 3, 5, 4).repeat(1, 2, 1, 1)
+    see("q", q, "BHTD"), see("k", k, "BHSD"), see("v", v, "BHSD")
+    weights = (q @ k.transpose(-2, -1) / 2).softmax(-1)
+    see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way()
+def beside_norms_of_batches_and_groups(see):
+    x, norms, qkv = randn(2, 8, 3, 3), [nn.BatchNorm2d(8), nn.GroupNorm(2, 8)], nn.Conv2d(8, 24, 1)
+    q, k, v = qkv(norms[1](norms[0](x))).flatten(2).chunk(3, 1)
+    weights = (q.transpose(1, 2) @ k / math.sqrt(8)).softmax(-1)
+    see("weights", weights, "BTS"), see("context", v @ weights.transpose(1, 2), "BDT")
+
+
 # ------------------------------------------------------------------------------------------------- modules
 
 if torch is not None:
@@ -953,6 +1223,15 @@ def fused_kernel_grouped(see):
 
 
 @way()
+def fused_kernel_of_rotated_queries(see):
+    q, k, v = projected(see, "q", "k")
+    angles = torch.arange(5)[:, None] * torch.tensor([1.0, 0.1]).repeat(2)
+    q, k = (each * angles.cos() + rotate_half(each) * angles.sin() for each in (q, k))
+    see("q_rotated", q, "BHTD"), see("k_rotated", k, "BHSD")
+    see("context", F.scaled_dot_product_attention(q, k, v, is_causal=True), "BHTD")
+
+
+@way()
 def fused_kernel_in_a_module(see):
     x, w, out = randn(2, 5, 12), [nn.Linear(12, 12) for _ in range(3)], nn.Linear(12, 12)
     q, k, v = (each(x).view(2, 5, 3, 4).transpose(1, 2) for each in w)
@@ -983,7 +1262,7 @@ class WaysTest(reading.FolderTest):
         self.assertEqual(len(attentions), expected.get("count", 1), [each["name"] for each in attentions])
         reading.check_graph(self, recording)
         for field, value in expected.items():
-            if field == "scale":
+            if field == "scale" and value is not None:
                 self.assertAlmostEqual(attentions[0]["scale"], value)
             elif field == "stages":
                 self.assertEqual(" ".join(each["name"] for each in attentions[0]["stages"]), value)
