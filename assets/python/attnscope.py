@@ -352,21 +352,33 @@ def _carry_cut(atoms, node, source, layout, result):
 def pieces_of(node):
     """(value, axis, number) if a `cat` or `stack` joins the equal pieces of one value along that axis, all and in order: heads that are cut
     by `chunk` and put side by side along another axis."""
-    pieces = node.args[0] if node.kind == "join" else ()
-    makers = [each.maker for each in pieces]
-    if len(pieces) < 2 or None in makers or len({(each.shape, maker.op) for each, maker in zip(pieces, makers)}) != 1:
+    return whole_of(node.args[0]) if node.kind == "join" else None
+
+
+def whole_of(pieces):
+    """The same for a list of pieces."""
+    places, shape = [piece_of(each) for each in pieces], pieces[0].shape
+    if len(pieces) < 2 or None in places or any(each.shape != shape for each in pieces):
         return None
-    first, count = makers[0], len(pieces)
-    if first.op in ("split", "split_with_sizes", "chunk", "unbind"):
-        whole = all(maker is first for maker in makers) and pieces == first.results
-        return (first.args[0], first.argument(1 if first.op == "unbind" else 2, "dim", 0) % len(first.args[0].shape), count) if whole else None
-    if first.op not in ("select", "slice") or any(maker.args[:2] != first.args[:2] for maker in makers):
+    (source, axis, _), count = places[0], len(pieces)
+    width = 1 if len(shape) < len(source.shape) else shape[axis]
+    whole = places == [(source, axis, width * index) for index in range(count)] and width * count == source.shape[axis]
+    return (source, axis, count) if whole else None
+
+
+def piece_of(value):
+    """(what it was cut from, axis, where it begins) of one of several pieces, or None."""
+    node = value.maker
+    if node is None or node.op not in ("split", "split_with_sizes", "chunk", "unbind", "select", "slice"):
         return None
-    source, axis = first.args[0], first.argument(1, "dim", 0) % len(first.args[0].shape)
-    width = 1 if first.op == "select" else pieces[0].shape[axis]
-    starts = [maker.argument(2, "index" if first.op == "select" else "start") or 0 for maker in makers]
-    whole = width * count == source.shape[axis] and all(maker.argument(4, "step", 1) == 1 for maker in makers)
-    return (source, axis, count) if whole and starts == list(range(0, width * count, width)) else None
+    source = node.args[0]
+    axis = node.argument(2 if node.op in ("split", "split_with_sizes", "chunk") else 1, "dim", 0) % len(source.shape)
+    if node.op == "slice":
+        return (source, axis, node.argument(2, "start") or 0) if node.argument(4, "step", 1) == 1 else None
+    if node.op == "select":
+        return source, axis, node.args[2] % source.shape[axis]
+    before = node.results[:next(place for place, each in enumerate(node.results) if each is value)]
+    return source, axis, len(before) if node.op == "unbind" else sum(each.shape[axis] for each in before)
 
 
 def carry_pieces(atoms, node, pieces):
@@ -835,6 +847,10 @@ class After:
             return ()
         value = max(known, key=lambda each: each.number)
         product, layout = product_of(node), self.layouts[value]
+        if product is None and node.op == "add":
+            product = rows_product(node)
+            value = product.a if product is not None else value
+            layout = self.layouts.get(value)
         if product is None and node.op == "mul" and any(
                 user.op == "sum" and product_of(user) is not None for user in node.results[0].users):
             self.through_sum(node)
@@ -1779,6 +1795,47 @@ def pooling_product(node):
     return product
 
 
+def cells_product(node):
+    """Scores that were computed one by one, as products of two vectors, and written into one tensor or stacked."""
+    result, cells = node.results[0], {}
+    if node.op == "stack":
+        cells = dict(enumerate(map(strip, node.args[0])))
+    elif node.op == "written" and _contiguous(result) and not any(user.op == "written" for user in result.users):
+        value = result
+        while _made_by(value, "written"):
+            value, part = value.maker.args
+            cells.setdefault(part.offset - result.offset, strip(part))
+    shape = (1, *result.shape)[-2:]
+    if len(result.shape) > 2 or len(cells) < 2 or sorted(cells) != list(range(math.prod(shape))) or not all(
+            _made_by(each, "dot") for each in cells.values()):
+        return None
+    for sides in ((0, 1), (1, 0)):
+        table = [[[cells[row * shape[1] + column].maker.args[side] for column in range(shape[1])] for row in range(shape[0])] for side in sides]
+        rows, columns = [row[0] for row in table[0]], table[1][0]
+        if all(set(row) == {row[0]} for row in table[0]) and all(row == columns for row in table[1]):
+            queries, keys = ((whole_of(each) or (None, 1))[:2] if len(each) > 1 else (each[0], 0) for each in (rows, columns))
+            if queries[1] or keys[1]:
+                return None
+            found = Product(node, queries[0], keys[0])
+            T, S, D = (found.atoms.new(size) for size in (*shape, keys[0].shape[-1]))
+            found.a_layout, found.b_layout, found.summed = [T, D][-len(queries[0].shape):], [S, D][-len(keys[0].shape):], D
+            found.out_layout = [T, S][-len(result.shape):]
+            return found
+    return None
+
+
+def rows_product(node):
+    """A context that was summed up row by row: a weight times a row of v, added to those before."""
+    value, terms = node.results[0], []
+    while _made_by(value, "add") and _made_by(other_operand(value.maker, value.maker.args[0]), "mul"):
+        value, term = value.maker.args[:2]
+        terms.append(sorted(term.maker.inputs(), key=lambda each: each.size))
+    wholes = [whole_of(each) for each in zip(*terms[::-1])] if len(terms) > 1 and all(len(each) == 2 for each in terms) else []
+    if len(wholes) != 2 or None in wholes or any(axis for _, axis, _ in wholes):
+        return None
+    return Product(node, *(whole for whole, _, _ in wholes))
+
+
 def outer_sum(node):
     """Additive scores of graphs: a number of each query plus a number of each key, both by learned vectors."""
     a, b = node.args[:2] if node.op == "add" and len(node.args) > 1 else (None, None)
@@ -2046,7 +2103,7 @@ def walk_from(node):
     """The walk from a node, if it is a product that may be the scores of an attention."""
     product = product_of(node)
     if product is None:
-        product = outer_sum(node)
+        product = outer_sum(node) or (cells_product(node) if node.op in ("stack", "written") else None)
         return Walk(product) if product is not None else None
     try:
         learned = additive_product(node) or pooling_product(node)

@@ -829,6 +829,27 @@ def a_query_repeated_for_each_key(see):
     see("weights", weights, "BS"), see("context", (weights.unsqueeze(2).expand_as(states) * states).sum(1), "BD")
 
 
+@way("no_grad", "inference", scale=None)
+def scores_one_by_one(see):
+    x, scores = randn(5, 3), torch.empty(5, 5)
+    see("q", x, "TD"), see("k", x, "SD")
+    for row, one in enumerate(x):
+        for column, other in enumerate(x):
+            scores[row, column] = torch.dot(one, other)
+    weights = scores.softmax(-1)
+    see("scores", scores, "TS"), see("weights", weights, "TS"), see("context", weights @ x, "TD")
+
+
+@way("no_grad", "inference", scale=None)
+def a_context_row_by_row(see):
+    x, context = randn(5, 3), torch.zeros(3)
+    scores = torch.stack([torch.dot(x[1], each) for each in x])
+    weights = scores.softmax(0)
+    for index, each in enumerate(x):
+        context += weights[index] * each
+    see("q", x[1], "D"), see("k", x, "SD"), see("weights", weights, "S"), see("context", context, "D")
+
+
 @way()
 def graph_attention(see):
     """Two numbers for each node and head, by learned vectors; the map is their outer sum."""
