@@ -68,8 +68,8 @@ _CLASSES = {
     "cut": "slice select narrow split split_with_sizes chunk unbind index index_select gather unfold constant_pad_nd",
     "join": "cat stack",
     "elementwise": "add sub rsub mul div neg where masked_fill exp exp2 log tanh sigmoid relu gelu silu clamp clamp_min clamp_max maximum "
-                   "minimum pow sqrt rsqrt abs nan_to_num addcmul addcdiv dropout native_dropout _fused_dropout bernoulli tril triu erf "
-                   "softplus leaky_relu elu hardtanh threshold square reciprocal cos sin",
+                   "minimum pow sqrt rsqrt abs nan_to_num addcmul addcdiv lerp dropout native_dropout _fused_dropout bernoulli tril triu "
+                   "erf softplus leaky_relu elu hardtanh threshold square reciprocal cos sin",
     "product": "mm bmm mv dot addmm baddbmm addmv matmul",
     "softmax": "_softmax _safe_softmax softmax",
     "log_softmax": "_log_softmax log_softmax",
@@ -467,7 +467,7 @@ class Product:
         self.atoms, self.additive, self.pooled = Atoms(), False, False
 
     def only_sums(self, known):
-        """Is the larger operand, which has every axis of the product, one of these values? Then it is summed, and some cells are left out."""
+        """Is the larger operand, which has every axis of the product, one of these values? Then it is summed, some cells left out."""
         larger = max(self.a, self.b, key=lambda each: each.size)
         return self.node.op == "sum" and larger.size == self.node.args[0].size and larger in known
 
@@ -522,7 +522,8 @@ def product_of(node):
 
 def before_repeating(value):
     """A value before its axes of size 1 were expanded."""
-    while _made_by(value, "expand", "repeat") and all(old in (1, new) for old, new in zip(value.maker.args[0].shape[::-1], value.shape[::-1])):
+    while _made_by(value, "expand", "repeat") and all(
+            old in (1, new) for old, new in zip(value.maker.args[0].shape[::-1], value.shape[::-1])):
         value = value.maker.args[0]
     return value
 
@@ -663,11 +664,14 @@ def sweep(starts, visit, limit=400):
 class Softmax:
     """A softmax, of the library or by hand: its input before the maximum was subtracted, its result, the axis it runs over, and whether
     something was added to the sum (a sink). `inside` are operations that hide some of its powers, `late` those that the sum does not
-    know of."""
+    know of; `of_two` is the operation that made powers of 2."""
 
-    def __init__(self, node, source, result, axis, has_sink=False, inside=(), late=()):
+    def __init__(self, node, source, result, axis, has_sink=False, steps=(), summed=None):
         self.node, self.source, self.result, self.axis, self.has_sink = node, source, result, axis, has_sink
-        self.inside, self.late = inside, late
+        hiding = [step for step in steps if step[0].op not in ("exp", "exp2") and hides(*step[:2])]
+        self.late = [step for step in hiding if step[2].number > summed.number]
+        self.inside = [step for step in hiding if step not in self.late]
+        self.of_two = next((node for node, _, _ in steps if node.op == "exp2"), None)
 
 
 def _is_tiny(number):
@@ -763,10 +767,8 @@ class Walk:
             source = value
             while source in self.powers:
                 source = self.came[source][1]
-            hiding = [step for step in path_to(self.came, value, source) if step[1] in self.powers and hides(step[0], step[1])]
-            late = [step for step in hiding if step[2].number > self.summed[other].number]
             self.softmaxes.append(Softmax(node, self.before_maximum(source), node.results[0], self.sums[other], other in self.enlarged,
-                                          [step for step in hiding if step not in late], late))
+                                          path_to(self.came, value, source), self.summed[other]))
             return True
         return False
 
@@ -1207,11 +1209,9 @@ class Builder:
                            "E": self.length(after.v_layout, E)}
         shared = set(attention.shared) & set(heads)
         attention.shared = list(shared | (set(attention.shared) - set(in_map)))
-        attention.repeat = self.size(shared)
         k_heads = {atom for axis in self.k_layout for atom in resolve(axis)} & set(heads)
         attention.sizes["G"] = self.size(k_heads - shared)
-        if not k_heads and heads:
-            attention.repeat = attention.sizes["H"]
+        attention.repeat = attention.sizes["H"] // attention.sizes["G"]
         axis = self.walk.layouts.get(self.softmax.source)
         if axis is not None and axis[self.softmax.axis]:
             over = {letter for letter in attention.letters_of(axis[self.softmax.axis])}
@@ -1295,6 +1295,9 @@ class Builder:
             last = attention.add("masked", "mask", "BHTS", node=node, inputs=[last], have="follows", how="masked_fill", fill=-math.inf,
                                  true_means=means, mask=(mask, aligned(walk.layouts[power], mask))).name
         attention.scale = scale * maps.scale
+        if self.softmax.of_two is not None:  # 2^x is e^(x ln 2)
+            attention.scale *= math.log(2)
+            last = attention.add("scaled", "scale", "BHTS", node=self.softmax.of_two, inputs=[last], have="follows", by=math.log(2)).name
         if product.pooled or attention.scale == 1 and self.attends_to_states():
             attention.scale = None  # there is none to ask for
         self.last = last
@@ -1489,6 +1492,7 @@ class Maps:
             return attention.add("joined", "join", "BHTS", part, node=node, inputs=[last], called="cat",
                                  extra=result.shape[-1] - before.shape[-1]).name
         if node.kind == "elementwise" and node.op not in ("exp",) and not (node.op == "sub" and before is not node.args[0]):
+            self.scale = self.scale if node.op in ACTIVATION or node.op.startswith("clamp") else math.nan
             return attention.add("other", "given", "BHTS", part, node=node, inputs=[last], called=node.op).name
         return last
 
@@ -1675,13 +1679,14 @@ def chain_stages(attention, name, chain, letters):
 def context_stages(attention, node, parts, behind):
     e = "E" if attention.sizes["E"] != attention.sizes["D"] else "D"
     attention.add("context", "product", "BHT" + e, parts, node=node, inputs=[attention.last_map, attention.operands["v"]])
-    if behind.out is None:
-        joined = behind.joined(attention)
+    (concat, concat_layout), inputs = behind.concat or (None, None), ["context"]
+    rows = [atom for axis in attention.atoms.layout(concat_layout or []) for atom in axis if atom in attention.roles["T"]]
+    if behind.out is None or concat_layout is not None and attention.atoms.length(rows) != attention.sizes["T"]:
+        joined = behind.joined(attention)  # what follows, if anything, reads some of the queries only
         if joined is not None:
-            attention.add("concat", "concat", "BTC", [joined], node=joined[0].maker, inputs=["context"])
+            attention.add("concat", "concat", "BTC", [joined], node=joined[0].maker, inputs=inputs)
         return
     value, layout, last, names = behind.out
-    (concat, concat_layout), inputs = behind.concat, ["context"]
     for changed, before, result in path_to(behind.came, concat, parts[0][0]):
         if changed.kind == "elementwise":  # a gate: what it gets and what it makes
             if attention.stage("concat") is None and behind.joins(before, attention):
@@ -1810,7 +1815,8 @@ def cells_product(node):
             _made_by(each, "dot") for each in cells.values()):
         return None
     for sides in ((0, 1), (1, 0)):
-        table = [[[cells[row * shape[1] + column].maker.args[side] for column in range(shape[1])] for row in range(shape[0])] for side in sides]
+        table = [[[cells[row * shape[1] + column].maker.args[side] for column in range(shape[1])] for row in range(shape[0])]
+                 for side in sides]
         rows, columns = [row[0] for row in table[0]], table[1][0]
         if all(set(row) == {row[0]} for row in table[0]) and all(row == columns for row in table[1]):
             queries, keys = ((whole_of(each) or (None, 1))[:2] if len(each) > 1 else (each[0], 0) for each in (rows, columns))

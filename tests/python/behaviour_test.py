@@ -409,7 +409,7 @@ class TroubleTest(reading.FolderTest):
 
 
 class OthersTest(reading.FolderTest):
-    """Threads, processes, and several recordings at once; code that is traced, parameters that are lent, tensors of a class of one's own."""
+    """Threads, processes, several recordings at once; code that is traced, parameters that are lent, tensors of another class."""
 
     def test_code_that_is_traced(self):
         """PyTorch hands constants as numbers to a mode while it traces; what was traced is the same as without."""

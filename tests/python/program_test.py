@@ -1,4 +1,4 @@
-"""What the program says of recordings: every way of writing attention follows from stage to stage, and mistakes are named where they are."""
+"""What the program says of recordings: every way of writing attention follows from stage to stage, mistakes are named where they are."""
 
 import json
 import math

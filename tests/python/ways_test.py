@@ -1001,6 +1001,34 @@ def heads_of_keys_tiled(see):
     see("weights", weights), see("context", weights @ v, "BHTD")
 
 
+@way(repeat=2)
+def grouped_by_einsum(see):
+    q, k, v, out = randn(2, 5, 3, 2, 4), randn(2, 5, 3, 4), randn(2, 5, 3, 4), nn.Linear(24, 24)
+    see("k", k, "BSHD"), see("v", v, "BSHD")
+    weights = torch.einsum("btgrd,bsgd->bgrts", q, k).div(2).softmax(-1)
+    see("weights", weights.reshape(2, 6, 5, 5))
+    joined = torch.einsum("bgrts,bsgd->btgrd", weights, v).reshape(2, 5, 24)
+    see("concat", joined, "BTC"), see("attention_out", out(joined), "BTC")
+
+
+@way(scale=0.5, stages="q k v scores scaled scaled.1 weights context")
+def powers_of_two(see):
+    q, k, v = projected(see, "q")
+    scaled = q @ k.transpose(-2, -1) * (0.5 / math.log(2))
+    powers = torch.exp2(scaled - scaled.amax(-1, keepdim=True))
+    weights = powers / powers.sum(-1, keepdim=True)
+    see("scaled", scaled), see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way(stages="q k v scores scaled weights context concat")
+def some_of_the_queries_are_read(see):
+    q, k, v = projected(see, "q")
+    weights = (q @ k.transpose(-2, -1) / 2).softmax(-1)
+    joined = (weights @ v).transpose(1, 2).reshape(2, 5, 12)
+    see("weights", weights), see("concat", joined, "BTC")
+    return nn.Linear(12, 12)(joined[:, :2]), nn.Linear(12, 12)(joined[:, 2:])
+
+
 @way()
 def beside_norms_of_batches_and_groups(see):
     x, norms, qkv = randn(2, 8, 3, 3), [nn.BatchNorm2d(8), nn.GroupNorm(2, 8)], nn.Conv2d(8, 24, 1)
