@@ -210,6 +210,28 @@ TEST_F(StripTest, ThumbnailsAreTheStationsOfTheLayer) {
     }
 }
 
+/// In a narrow window a station has less room than the narrowest thumbnail otherwise takes.
+TEST_F(StripTest, ThumbnailsStayWithinTheirStations) {
+    ImGui::GetIO().DisplaySize = {640, 1200};
+    open_example("gpt-tiny");
+    frames(3, ui_frame);
+    const ImGuiWindow* strip = find_window("##strip");
+    ASSERT_NE(strip, nullptr);
+    float narrowest = 1e9F;
+    int thumbnails = 0;
+    for (const auto& call : canvas.calls) {
+        if (call.min.y < strip->Pos.y) continue;
+        ++thumbnails;
+        const bool within = std::any_of(view.focus.stops().begin(), view.focus.stops().end(), [&](const FocusStop& stop) {
+            return stop.label == "##station" && call.min.x >= stop.left && call.max.x <= stop.right;
+        });
+        EXPECT_TRUE(within) << "from " << call.min.x << " to " << call.max.x;
+        narrowest = std::min(narrowest, call.max.x - call.min.x);
+    }
+    EXPECT_GT(thumbnails, 0);
+    EXPECT_GT(narrowest, 0);
+}
+
 /// 12 and 32 layers: a menu between two arrows, and all stations in sight.
 TEST_F(StripTest, ManyLayersStayUsable) {
     open_example("gpt-tiny");

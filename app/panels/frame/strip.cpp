@@ -180,10 +180,10 @@ void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 
     if (!context.snapshot.is_whole() && id.layer != context.view.stage.layer) return;
     const Matrix matrix = context.beside(id, context.view.head);
     if (matrix.empty()) return;
-    // Keeps the map's aspect ratio within limits.
+    // Keeps the map's aspect ratio within limits, and the map within a narrow station.
     const float height = max.y - min.y;
     const float aspect = static_cast<float>(matrix.data.cols) / static_cast<float>(std::max<std::int64_t>(matrix.data.rows, 1));
-    const float width = std::clamp(height * aspect, height * 0.4F, std::min(height * 1.6F, max.x - min.x));
+    const float width = std::min(std::clamp(height * aspect, height * 0.4F, height * 1.6F), max.x - min.x);
     context.canvas.heatmap(list, min, {min.x + width, max.y}, {matrix.data, style_of(context, matrix, id)});
     draw_edited_corner(context, matrix, min, {min.x + width, max.y});
     list.AddRect(min, {min.x + width, max.y}, context.theme.colors.line);

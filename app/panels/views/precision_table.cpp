@@ -150,7 +150,7 @@ void move_by_key(PanelContext& context, const std::vector<TableLine>& lines, con
     const std::ptrdiff_t next = at == lines.end() ? 0 : std::clamp<std::ptrdiff_t>(at - lines.begin() + by, 0, last);
     press_line(context, lines[static_cast<std::size_t>(next)]);
     const float top = static_cast<float>(next) * line_high, room = ImGui::GetWindowHeight();
-    ImGui::SetScrollY(std::clamp(ImGui::GetScrollY(), top + line_high - room, top));
+    ImGui::SetScrollY(std::clamp(ImGui::GetScrollY(), std::min(top + line_high - room, top), top));
 }
 
 void draw_table_line(PanelContext& context, const TableLine& line, const TableColumns& columns, const Item& item, bool chosen,
