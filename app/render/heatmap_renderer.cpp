@@ -21,7 +21,7 @@ struct AxisView {
     double origin = 0;  ///< pixel at which cell `first` begins
     double first = 0;   ///< in cells
     double cells_per_pixel = 0;
-    std::int64_t begin = 0, end = 0;  ///< visible cells
+    std::int64_t begin = 0, end = 0;  ///< visible cells; none where an axis has no extent, in cells or in pixels
     double pixel(double cell) const { return origin + (cell - first) / cells_per_pixel; }
 };
 
@@ -30,6 +30,7 @@ AxisView axis_view(float pixel0, float pixel1, float visible0, float visible1, f
     view.origin = pixel0;
     view.first = first;
     view.cells_per_pixel = (static_cast<double>(last) - first) / (static_cast<double>(pixel1) - pixel0);
+    if (!(view.cells_per_pixel > 0) || !std::isfinite(view.cells_per_pixel)) return view;
     const double from = first + (std::max(pixel0, visible0) - static_cast<double>(pixel0)) * view.cells_per_pixel;
     const double to = first + (std::min(pixel1, visible1) - static_cast<double>(pixel0)) * view.cells_per_pixel;
     view.begin = static_cast<std::int64_t>(std::clamp(std::floor(from), 0.0, static_cast<double>(cells)));
@@ -151,9 +152,7 @@ PreparedHeatmap HeatmapRenderer::prepare(const HeatmapRequest& request, const Pi
                                  everything ? all_cols : request.last_col, request.data.cols);
     const AxisView y = axis_view(rect.y0, rect.y1, visible.y0, visible.y1, everything ? 0 : request.first_row,
                                  everything ? all_rows : request.last_row, request.data.rows);
-    if (!(x.cells_per_pixel > 0 && y.cells_per_pixel > 0) || !std::isfinite(x.cells_per_pixel) || !std::isfinite(y.cells_per_pixel) ||
-        x.begin >= x.end || y.begin >= y.end)
-        return heatmap;  // empty or not visible
+    if (x.begin >= x.end || y.begin >= y.end) return heatmap;  // empty or not visible
 
     const AxisLevel level_x = axis_level(x.cells_per_pixel, request.data.level),
                     level_y = axis_level(y.cells_per_pixel, request.data.level);

@@ -53,6 +53,7 @@ protected:
     std::optional<GlWindow> window_;
     std::unique_ptr<HeatmapRenderer> renderer_;
     HeatmapTheme theme_ = test_theme(true);
+    bool breaks_shaders_ = false;  ///< what does not compile is also a message of the driver, in builds that ask it for messages
 };
 
 }  // namespace attn::app

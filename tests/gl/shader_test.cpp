@@ -27,6 +27,7 @@ std::string failure_of(const std::function<void()>& action) {
 class ShaderTest : public GlTest {};
 
 TEST_F(ShaderTest, AnErrorNamesTheShaderAndNumbersItsLines) {
+    breaks_shaders_ = true;
     const std::string broken = "#version 330 core\nout vec4 color;\nvoid main() { color = vec4(nothing); }\n";
     for (const char* definitions : {"", "#define A\n#define B\n"}) {
         const std::string message = failure_of([&] { ShaderProgram("a.vert", kVertex, "b.frag", broken, definitions); });
@@ -54,6 +55,7 @@ TEST_F(ShaderTest, MissingShadersAreNamed) {
 }
 
 TEST_F(ShaderTest, ChangedFilesAreTakenAndBrokenOnesReported) {
+    breaks_shaders_ = true;
     const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "attnscope_shaders";
     std::filesystem::create_directories(folder);
     const auto write = [&folder](const char* name, const std::string& text) {
