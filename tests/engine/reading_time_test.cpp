@@ -25,6 +25,15 @@ constexpr double kEnoughSeconds = 1;  ///< a reading that takes this long is not
 using Read = std::function<void(const std::string&)>;
 using Make = std::function<std::string(std::size_t)>;  ///< makes a file of about this many bytes
 
+/// Memory that is given back after one attempt would be fetched anew, page by page, in the next.
+bool keep_memory() {
+#ifdef ATTN_SANITIZED
+    return true;  // sanitizers have their own allocator, which keeps it and knows no such options
+#else
+    return mallopt(M_TRIM_THRESHOLD, 1 << 30) + mallopt(M_MMAP_THRESHOLD, 1 << 30) == 2;
+#endif
+}
+
 /// The thread's CPU time, minimum of several attempts, to exclude other activity on the machine. No further attempts once one is `enough`.
 double seconds_to_read(const std::string& bytes, const Read& read, const std::function<bool(double)>& enough) {
     const auto now = [] {
@@ -32,8 +41,7 @@ double seconds_to_read(const std::string& bytes, const Read& read, const std::fu
         ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
         return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
     };
-    // Memory that is given back after one attempt would be fetched anew, page by page, in the next.
-    static const bool keeps = mallopt(M_TRIM_THRESHOLD, 1 << 30) + mallopt(M_MMAP_THRESHOLD, 1 << 30) == 2;
+    static const bool keeps = keep_memory();
     EXPECT_TRUE(keeps);
     double least = 1e9;
     for (int attempt = 0; attempt < 5; ++attempt) {
