@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "tests/support/interface_fixture.hpp"
@@ -83,6 +85,31 @@ TEST_F(TextNotRead, EscapeBringsBackTheTextThatIsShown) {
     frames(4, ui_frame);
     EXPECT_EQ(session->document().texts, before);
     EXPECT_EQ(session->snapshot()->problem, "");
+    EXPECT_FALSE(view.drawn.unread_text);
+}
+
+/// Where source and target have a row each.
+TEST_F(TextNotRead, IsShownWhileTheOtherTextIsEdited) {
+    ImGui::GetIO().DisplaySize = {1600, 1000};
+    open_example("translation");
+    const std::string source = session->document().source_texts[0], target = session->document().texts[0];
+    session->apply({command::SetTexts{{target + "1"}, {source}}, ""});
+    frames(4, ui_frame);
+    ASSERT_NE(session->snapshot()->problem, "");
+    ASSERT_TRUE(view.drawn.unread_text);
+    const auto& stops = view.focus.stops();
+    const auto pencil = std::find_if(stops.begin(), stops.end(), [](const FocusStop& stop) { return stop.label == "##edit_source"; });
+    ASSERT_NE(pencil, stops.end());
+    click((pencil->left + pencil->right) / 2, (pencil->top + pencil->bottom) / 2, ui_frame);
+    frames(3, ui_frame);
+    ASSERT_TRUE(view.text_row.edit.editing);
+    EXPECT_EQ(view.text_row.edit.text, source);
+    EXPECT_TRUE(view.drawn.unread_text);
+    type(" zzz", ui_frame);
+    frames(4, ui_frame);
+    EXPECT_TRUE(view.drawn.unread_text) << "in the field";
+    session->apply({command::SetTexts{{target}, {source}}, ""});
+    frames(4, ui_frame);
     EXPECT_FALSE(view.drawn.unread_text);
 }
 

@@ -156,11 +156,16 @@ void fade_chips(const PanelContext& context, ImVec2 at, float width) {
                                               with_alpha(context.theme.colors.window, 0.6F));
 }
 
-/// The document's text where it cannot be read, at the right of the chips that are shown instead. Returns the width used of `room`.
+/// The document's text where it cannot be read, at the right of the chips that are shown instead, unless it is in the field. Returns the
+/// width used of `room`.
 float draw_unread_text(PanelContext& context, float right, float y, float room) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::optional<UnreadText> unread = unread_text(context, {shown_index(context), shows_source(context)});
     if (!unread) return 0;
+    context.view.drawn.unread_text = true;
+    const bool in_editor =
+        context.view.text_row.edit.editing && unread->source == shows_source(context) && unread->index == shown_index(context);
+    if (in_editor) return 0;
     const std::vector<std::string> texts = unread->source ? context.document.source_texts : whole_texts(context.document);
     constexpr std::string_view kLabel = "not read:";
     const float padding = context.px(10), words_from = padding + text_width(fonts.label, kLabel) + context.px(8);
@@ -176,7 +181,6 @@ float draw_unread_text(PanelContext& context, float right, float y, float room) 
     draw_text_in(list, fonts.label, {item.min.x + padding, item.min.y}, item.max, {0, 0.5F}, colors.bad, kLabel);
     draw_text_in(list, fonts.mono_body, {item.min.x + words_from, item.min.y}, item.max, {0, 0.5F}, colors.text, words);
     draw_focus_ring(context.ui(), item, context.px(6));
-    context.view.drawn.unread_text = true;
     if (item.pressed) {
         context.view.text_row.source = unread->source;
         if (unread->index != shown_index(context)) context.view.next_batch = static_cast<std::int64_t>(unread->index);
@@ -316,7 +320,7 @@ void draw_text_row(PanelContext& context) {
     if (!context.document.recorded) draw_pencil(context, source, both, pencil);
     if (both) draw_source_row(context, origin, pencil.x);
     right = draw_state_chips(context, left, right - context.px(kRowGap), top + context.px(6));
-    if (!context.view.text_row.edit.editing)
+    if (both || !context.view.text_row.edit.editing)
         if (const float unread = draw_unread_text(context, right, chip_y, (right - left) * 0.5F); unread > 0)
             right -= unread + context.px(kRowGap);
     draw_words_or_editor(context, source, {left, chip_y}, right - left);
