@@ -2,6 +2,7 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
 
 namespace attn::app {
 

@@ -13,12 +13,14 @@
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/pane.hpp"
 #include "app/panels/kit/stage_words.hpp"
 #include "app/panels/kit/stations.hpp"
 #include "app/panels/maps/equation.hpp"
 #include "app/panels/views/stage_walk.hpp"
 #include "app/session/values/recording_report.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/hatching.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
@@ -441,7 +443,7 @@ void draw_strip_line(PanelContext& context) {
     const auto step = [&](const char* id, Icon icon, float left, int direction, std::string_view tooltip) {
         const Item item = item_at(ui, id, {left, corner.y}, {arrow, size.y}, {.tooltip = tooltip});
         draw_icon(*ImGui::GetWindowDrawList(), icon, {left + arrow / 2, corner.y + size.y / 2}, context.px(11),
-                  item.hovered ? colors.text : colors.muted);
+                  item.hovered ? context.theme.colors.text : context.theme.colors.muted);
         draw_focus_ring(ui, item, context.px(6));
         if (!item.pressed) return;
         if (const PlanNode* next = next_station(*structure.plan, view.stage, direction)) show_stage(context, next->id);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/panels/kit/notice_place.hpp"
+#include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/value_bar.hpp"
 

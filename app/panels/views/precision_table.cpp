@@ -163,7 +163,8 @@ void draw_table_line(PanelContext& context, const TableLine& line, const TableCo
     float right = columns.right;
     const auto cell = [&](float width, const std::string& text, Color color) {
         if (width > 0)
-            draw_text_in(list, fonts.mono_small, {right - width, item.min.y}, {right - context.px(6), item.max.y}, {1, 0.5F}, color, text);
+            draw_text_in(list, context.theme.fonts.mono_small, {right - width, item.min.y}, {right - context.px(6), item.max.y}, {1, 0.5F},
+                         color, text);
         right -= width;
     };
     cell(columns.largest, format_number(line.max, {.decimals = 4}), colors.muted);
