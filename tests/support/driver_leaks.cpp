@@ -1,6 +1,4 @@
-/// Under the address sanitizer: what the graphics driver never frees is no fault of ours.
-
-#ifdef ATTN_SANITIZED
+/// In programs that draw, under the address sanitizer: what the graphics driver never frees is no fault of ours.
 
 extern "C" {
 
@@ -11,5 +9,3 @@ const char* __lsan_default_suppressions() { return "leak:_dri.so\nleak:libgalliu
 int dlclose(void*) noexcept;
 int dlclose(void*) noexcept { return 0; }
 }
-
-#endif
