@@ -48,7 +48,9 @@ void GlTest::TearDown() {
     if (!window_) return;  // no OpenGL available
     EXPECT_NO_THROW(check_gl("the test"));
     renderer_.reset();
-    if (!breaks_shaders_) EXPECT_TRUE(window_->messages().empty()) << window_->messages().front();
+    if (!breaks_shaders_) {
+        EXPECT_TRUE(window_->messages().empty()) << window_->messages().front();
+    }
     window_.reset();
 }
 

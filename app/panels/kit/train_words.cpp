@@ -9,7 +9,7 @@
 #include "app/panels/kit/part_words.hpp"
 #include "app/widgets/curve.hpp"
 #include "app/widgets/number.hpp"
-#include "engine/io/file_error.hpp"
+#include "app/widgets/shown_text.hpp"
 
 namespace attn::app {
 namespace {
@@ -62,7 +62,7 @@ std::vector<std::string> described(const RunSettings& run) {
         fmt::format("seed {}", run.seed),
         run.train.forward.mistaken() ? std::string(mistake_info(run.train.forward.mistake).title) : "correct",
         pieces_of(run),
-        run.from.empty() ? "random weights" : fmt::format("weights of {}", escaped(std::filesystem::path(run.from).filename().native()))};
+        run.from.empty() ? "random weights" : fmt::format("weights of {}", visible_text(std::filesystem::path(run.from).filename().native()))};
     const std::vector<std::string> parts = part_phrases(run.model);
     all.insert(all.end(), parts.begin(), parts.end());
     return all;
@@ -83,7 +83,7 @@ std::string task_title(const TaskSettings& task) {
 
 std::string subject_of_run(const RunSettings& settings) {
     if (settings.from.empty()) return "A small transformer";
-    return escaped(std::filesystem::path(settings.from).filename().native());
+    return visible_text(std::filesystem::path(settings.from).filename().native());
 }
 
 std::string promise(const RunSettings& settings) {

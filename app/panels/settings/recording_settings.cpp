@@ -11,6 +11,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/shown_text.hpp"
 #include "app/widgets/slider.hpp"
+#include "app/widgets/text.hpp"
 
 namespace attn::app {
 namespace {
