@@ -62,7 +62,8 @@ std::vector<std::string> described(const RunSettings& run) {
         fmt::format("seed {}", run.seed),
         run.train.forward.mistaken() ? std::string(mistake_info(run.train.forward.mistake).title) : "correct",
         pieces_of(run),
-        run.from.empty() ? "random weights" : fmt::format("weights of {}", visible_text(std::filesystem::path(run.from).filename().native()))};
+        run.from.empty() ? "random weights"
+                         : fmt::format("weights of {}", visible_text(std::filesystem::path(run.from).filename().native()))};
     const std::vector<std::string> parts = part_phrases(run.model);
     all.insert(all.end(), parts.begin(), parts.end());
     return all;
