@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/io/file_error.hpp"
+#include "engine/recording/follower.hpp"
 #include "engine/recording/numbers.hpp"
 #include "engine/recording/seen_cells.hpp"
 
@@ -34,12 +35,27 @@ struct Evidence {
             if (stage.op == op) return &stage;
         return nullptr;
     }
-    /// Its numbers; nothing if they were not recorded, are too many, or have unknown axes.
+    /// Its numbers; nothing if they were not recorded, are too many, or have unknown axes. Inside of a fused kernel they follow from the
+    /// queries and keys.
     std::optional<Numbers> numbers(const RecordedStage* stage) const {
         const NamedArray* header = stage == nullptr ? nullptr : step.find(full_name(attention, *stage));
+        if (header == nullptr && stage != nullptr && stage->have == Have::Follows) return followed(*stage);
         if (header == nullptr || header->shape.size() != stage->axes.size() || count_of(*header) > kMostNumbers) return {};
         if (count_of(*header) == 0) return {};
         return numbers_of(step.read(header->name), stage->axes, step.source());
+    }
+
+private:
+    std::optional<Numbers> followed(const RecordedStage& stage) const {
+        constexpr std::int64_t kMostFollowed = std::int64_t{1} << 20;
+        const std::int64_t rows = attention.size('B') * attention.size('H') * attention.size('T');
+        if (rows <= 0 || rows > kMostFollowed / std::max<std::int64_t>(1, attention.size('S'))) return {};
+        const FindParameter none = [](const std::string&) { return std::optional<NamedArray>(); };
+        try {
+            return Follower(graph, attention, step, none).computed(stage);
+        } catch (const NotComputed&) {
+            return {};
+        }
     }
 };
 
@@ -125,13 +141,17 @@ void look_at_heads(const Evidence& evidence) {
 
 /// A mask that is added and hides nothing is a bias to the graph.
 void look_at_sign(const Evidence& evidence) {
+    constexpr double kNoScore = 1000;
     for (const RecordedStage& stage : evidence.attention.stages) {
+        if (stage.op == "mask" && stage.fill >= kNoScore)
+            evidence.add(Gravity::Wrong, "mask_sign", &stage,
+                         fmt::format("The mask puts {:.4g} where it must put a large negative number.", stage.fill));
         if ((stage.op != "mask" && stage.op != "bias") || stage.mask.empty()) continue;
         const NamedArray* mask = evidence.step.find(stage.mask);
         if (mask == nullptr || mask->dtype == DType::Bool || count_of(*mask) > kMostNumbers) continue;
         const std::vector<double> cells = values_as<double>(evidence.step.read(stage.mask), evidence.step.source());
         const double most = cells.empty() ? 0 : *std::max_element(cells.begin(), cells.end());
-        if (most >= 1000)
+        if (most >= kNoScore)
             evidence.add(Gravity::Wrong, "mask_sign", &stage, fmt::format("The mask adds {:.4g} where it must subtract.", most));
     }
 }
@@ -161,6 +181,22 @@ void look_at_mask(const Evidence& evidence) {
     case Seen::Other:
         return;
     }
+}
+
+/// A cap behind the mask gives hidden keys a finite score again.
+void look_at_cap(const Evidence& evidence) {
+    const auto place = [&](const RecordedStage* stage) { return stage - evidence.attention.stages.data(); };
+    const RecordedStage *cap = evidence.with_op("cap"), *mask = evidence.with_op("mask"), *scale = evidence.with_op("scale");
+    if (cap == nullptr) return;
+    if (scale != nullptr && place(cap) < place(scale))
+        evidence.add(Gravity::Unusual, "softcap_before_scale", cap, "The scores are capped before they are scaled; Gemma 2 scales first.");
+    if (mask == nullptr || place(cap) < place(mask)) return;
+    const std::optional<Numbers> masked = evidence.numbers(mask), weights = evidence.numbers(evidence.attention.find("weights"));
+    if (!masked || !weights || masked->shape != weights->shape) return;
+    for (std::size_t i = 0; i < masked->values.size(); ++i)
+        if (masked->values[i] < kHidden && weights->values[i] > 0)
+            return evidence.add(Gravity::Wrong, "softcap_after_mask", cap,
+                                "The cap comes after the mask: keys that it hides have a weight again.");
 }
 
 void look_at_dropout(const Evidence& evidence) {
@@ -209,6 +245,11 @@ void look_at_facts(const Evidence& evidence) {
         if (fact.what == "no_residual" && !attention.of_library)
             evidence.add(Gravity::Wrong, "no_residual", nullptr,
                          fmt::format("{} replaces its input: nothing adds it back after the attention.", escaped(fact.class_name)));
+        if (fact.what == "gqa_tiled")
+            evidence.add(
+                Gravity::Unusual, "gqa_tiled", attention.find("k"),
+                "Shared keys and values are tiled, so that neighbouring heads use different ones; models such as Llama repeat each "
+                "for neighbouring heads.");
         if (fact.what == "sink")
             evidence.add(Gravity::WorthKnowing, "", attention.find("weights"),
                          "Part of each row goes to a sink: the weights of the keys sum to less than 1.");
@@ -264,6 +305,10 @@ std::vector<CodeFinding> findings_in(const RecordedGraph& graph, const RecordedA
     look_at_mask(evidence);
     look_at_roles(evidence);
     look_at_dropout(evidence);
+    look_at_cap(evidence);
+    if (const RecordedStage* rotated = attention.find("v_rotated"))
+        evidence.add(Gravity::Unusual, "rope_on_values", rotated,
+                     "The values are rotated by their position, as only queries and keys are.");
     look_at_facts(evidence);
     look_at_unused(evidence);
     look_at_targets(evidence);

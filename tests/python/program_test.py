@@ -24,6 +24,7 @@ if torch is not None:
 WRONG_WAYS = {"softmax_over_queries": {"no_scale", "softmax_over_queries"}, "part_of_a_map_is_hidden": {"no_scale"},
               "boolean_index": {"no_scale"}, "nan_rows_made_zero": {"no_scale"}, "mask_after_the_softmax": {"mask_after_softmax"},
               "powers_hidden_after_they_were_summed": {"mask_after_softmax"}}
+UNUSUAL_WAYS = {"heads_of_keys_tiled": {"gqa_tiled"}}
 # Ways of which the program has no arithmetic for some stage, or which hold random numbers of their own.
 UNKNOWN_WAYS = {"sink_in_the_sum", "sink_as_a_column", "renormalised_after_a_mask", "heads_talk", "additive_scores", "several_terms",
                 "shifted_positions", "additive_scores_of_one_query", "graph_attention", "graph_attention_of_pairs",
@@ -162,6 +163,15 @@ if torch is not None:
             scores[:, :, row, row + 2:] = -1e9
         return scores.softmax(-1) @ v
 
+    def hidden_by_a_large_number(x):
+        q, k, v = of_heads(x)
+        return (q @ k.transpose(2, 3) / 2).masked_fill(SEEN == 0, 1e9).softmax(-1) @ v
+
+    def capped_behind_the_mask(x):
+        q, k, v = of_heads(x)
+        scores = (q @ k.transpose(2, 3) / 2).masked_fill(SEEN == 0, -math.inf)
+        return (torch.tanh(scores / 5.0) * 5.0).softmax(-1) @ v
+
     class Drawn(nn.Module):
         def forward(self, x):
             q, k, v = of_heads(x)
@@ -169,7 +179,8 @@ if torch is not None:
             return weights * (torch.rand_like(weights) > 0.3) / 0.7 @ v
 
     OTHERWISE = {"heads_split_without_transpose": [cut_before_told_apart], "mask_after_softmax": [zeros_by_index, zeros_by_where],
-                 "mask_sign": [subtracted_twice], "causal_leaks_one": [row_by_row], "dropout_left_on": [Drawn().eval()]}
+                 "mask_sign": [subtracted_twice, hidden_by_a_large_number], "softcap_after_mask": [capped_behind_the_mask],
+                 "causal_leaks_one": [row_by_row], "dropout_left_on": [Drawn().eval()]}
 
 
 @reading.unittest.skipIf(not PROGRAM, "not run here: the program is not known")
@@ -191,9 +202,11 @@ class ProgramTest(reading.FolderTest):
                 code, report = examine(self.record_way(name))
                 self.assertIn(code, (0, 1), report)
                 self.assertEqual({each["bug"] for each in findings(report, "wrong")}, WRONG_WAYS.get(name, set()))
-                self.assertEqual(findings(report, "unusual"), [])
+                self.assertEqual({each["bug"] for each in findings(report, "unusual")}, UNUSUAL_WAYS.get(name, set()))
                 verdicts = {attention["verdict"] for attention in report["attentions"]}
-                self.assertEqual(verdicts, {"wrong" if name in WRONG_WAYS else "unknown" if name in UNKNOWN_WAYS else "correct"})
+                expected = {name: verdict for verdict, names in (("wrong", WRONG_WAYS), ("unusual", UNUSUAL_WAYS), ("unknown", UNKNOWN_WAYS))
+                            for name in names}
+                self.assertEqual(verdicts, {expected.get(name, "correct")})
                 seen += 1
         self.assertGreater(seen, 40)
 
