@@ -138,6 +138,7 @@ void draw_beginning(PanelContext& context) {
     const std::string name = shown == nullptr ? name_of_start(run) : visible_text(shown->name());
     const std::array<std::string_view, 2> names = {"random numbers", name};
     int chosen = run.from == path ? 1 : 0;
+    gap(context.ui(), 8);
     section_heading(context.ui(), "Begin with");
     if (!segmented(
             context.ui(), "begin with", names, chosen, 0,
