@@ -247,7 +247,8 @@ Trace<float> with_edits(Trace<float> unedited, const RecordedGroup& recorded, co
     Trace<float> edited = std::move(unedited);
     edited.settings.edits = edits;
     for (const auto& [name, id] : editor.places()) {
-        const auto stage = std::find_if(edited.stages.begin(), edited.stages.end(), [&](const auto& each) { return each.id == id; });
+        const auto stage =
+            std::find_if(edited.stages.begin(), edited.stages.end(), [&place = id](const auto& each) { return each.id == place; });
         stage->edited = marks_of(edits, id, stage->value.shape(), stage->mask.get());
         if (const auto numbers = editor.changed().find(name); numbers != editor.changed().end())
             show(numbers->second, recorded.group, *stage);

@@ -64,7 +64,7 @@ void take_numbers(Logged& logged, const Json& line, double step) {
     for (const auto& [name, value] : line.members()) {
         const std::optional<float> number = name == "step" || name == "time" ? std::nullopt : number_of(value);
         if (!number) continue;
-        auto found = std::find_if(logged.curves.begin(), logged.curves.end(), [&](const LoggedCurve& curve) { return curve.name == name; });
+        auto found = std::ranges::find(logged.curves, name, &LoggedCurve::name);
         if (found == logged.curves.end()) {
             if (logged.curves.size() >= kMostCurves) continue;
             found = logged.curves.insert(found, LoggedCurve{name, {}, {}});

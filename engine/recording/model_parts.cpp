@@ -563,7 +563,7 @@ private:
         const std::vector<std::int64_t> places = halves_of_neighbours(form, head);
         for (auto& [name, matrix] : parts_.parameters) {
             const bool reordered = std::any_of(kQueriesAndKeys.begin(), kQueriesAndKeys.end(),
-                                               [&](std::string_view part) { return name.find(part) != std::string::npos; });
+                                               [&whole = name](std::string_view part) { return whole.find(part) != std::string::npos; });
             if (!reordered) continue;
             const std::vector<double> before = matrix.values;
             for (std::size_t i = 0; i < before.size(); ++i) {

@@ -165,7 +165,7 @@ protected:
     }
 
     const NoScreen no_screen_;  // pictures are not tested here
-    const ScratchFolder folder_;
+    const ScratchFolder folder_{};
     const std::string old_ = folder_.path("old"), run_ = folder_.path("run");
 };
 

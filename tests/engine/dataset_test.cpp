@@ -15,6 +15,7 @@
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/tasks/sample_text.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/train/run_settings.hpp"
 
 namespace attn {
 namespace {

@@ -257,9 +257,10 @@ TYPED_TEST(GemmOf, ElementDoesNotDependOnItsNeighbours) {
 /// A single row uses another traversal of B; there are more columns here than it processes at once.
 TYPED_TEST(GemmOf, RowAloneHasTheBitsItHasAmongOthers) {
     using Scalar = TypeParam;
-    for (const auto& [n, k] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {17, 7}, {2048, 9}, {2053, 385}, {4100, 801}})
+    for (const auto& [columns, inner] :
+         std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {17, 7}, {2048, 9}, {2053, 385}, {4100, 801}})
         for (int kind = 0; kind < 8; ++kind) {
-            const std::int64_t m = 5;
+            const std::int64_t m = 5, n = columns, k = inner;
             const bool transposed = (kind & 1) != 0, accumulate = (kind & 2) != 0, scaled = (kind & 4) != 0;
             const auto a = this->draw(m * k), b = this->draw(k * n), before = this->draw(m * n), bias = this->draw(n),
                        plus = this->draw(m * n), times = this->draw(m * n);

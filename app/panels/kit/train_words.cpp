@@ -9,7 +9,7 @@
 #include "app/panels/kit/part_words.hpp"
 #include "app/widgets/curve.hpp"
 #include "app/widgets/number.hpp"
-#include "app/widgets/shown_text.hpp"
+#include "app/widgets/text.hpp"
 
 namespace attn::app {
 namespace {

@@ -525,7 +525,8 @@ float progress_height(const PanelContext& context, float width) {
 /// Draws speed, time and progress, which are always visible.
 void draw_progress(PanelContext& context) {
     const Ui ui = context.ui();
-    const auto& [colors, fonts, scale] = context.theme;
+    const auto& colors = context.theme.colors;
+    const auto& fonts = context.theme.fonts;
     const RunStatus& now = *context.training.status;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImVec2 at = ImGui::GetCursorScreenPos();

@@ -141,7 +141,8 @@ void draw_others(PanelContext& context, std::size_t count, std::string_view sum)
 
 /// Above the terms of a softmax: what their three numbers are.
 void draw_softmax_heads(const PanelContext& context) {
-    const auto& [colors, fonts, scale] = context.theme;
+    const auto& colors = context.theme.colors;
+    const auto& fonts = context.theme.fonts;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     const float score = context.px(width - context.px(kShareColumn) < context.px(300) ? 112 : 152);

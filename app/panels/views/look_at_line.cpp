@@ -18,6 +18,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/document/weights_origin.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"

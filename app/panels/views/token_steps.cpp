@@ -9,6 +9,7 @@
 #include "app/panels/kit/scrolled.hpp"
 #include "app/panels/state/path_columns.hpp"
 #include "app/panels/views/token_cells.hpp"
+#include "app/panels/views/token_piece.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/slider.hpp"

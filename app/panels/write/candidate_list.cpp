@@ -48,7 +48,8 @@ std::string word_tooltip(const PanelContext& context, const NextWord& word, cons
 
 /// Draws a word with its bar, its probability, and its probability of being drawn by the sampler.
 void draw_word(PanelContext& context, const NextWord& word, double largest, const WordList& what) {
-    const auto& [colors, fonts, scale] = context.theme;
+    const auto& colors = context.theme.colors;
+    const auto& fonts = context.theme.fonts;
     ImGui::PushID(word.id);
     const Item item = begin_item(context.ui(), "##candidate", {row_width(context), context.px(kRow)}, {.explains_itself = true});
     if (item.hovered) tooltip_for_last(context.ui(), word_tooltip(context, word, what));

@@ -60,8 +60,8 @@ std::string symbols_known(const TextModel& model) {
     std::vector<std::string> rest(model.vocabulary().begin(), model.vocabulary().end());
     std::string words;
     for (const auto& [run, name] : {std::pair(kDigits, "the digits"), std::pair(kLetters, "the letters a to z")}) {
-        const auto is_of_run = [run](const std::string& symbol) {
-            return symbol.size() == 1 && run.find(symbol) != std::string_view::npos;
+        const auto is_of_run = [all = run](const std::string& symbol) {
+            return symbol.size() == 1 && all.find(symbol) != std::string_view::npos;
         };
         if (static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), is_of_run)) != run.size()) continue;
         std::erase_if(rest, is_of_run);
