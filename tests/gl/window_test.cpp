@@ -17,6 +17,7 @@
 #include "app/platform/app_loop.hpp"
 #include "app/platform/input_queue.hpp"
 #include "app/platform/platform_error.hpp"
+#include "app/platform/window_placement.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "tests/gl/demo_ui.hpp"

@@ -476,10 +476,10 @@ TEST_F(KeyboardTest, TheFirstKeyBehindASearchFieldIsNotLost) {
             view.panes.left_open = shown == View::Step;
             view.focus.hide();
             frames(4, ui_frame);
-            const auto on_field = [&] {
+            const auto on_field = [&, &label = field] {
                 const auto& stops = view.focus.stops();
                 return std::any_of(stops.begin(), stops.end(),
-                                   [&](const FocusStop& stop) { return stop.label == field && view.focus.on(stop.id); });
+                                   [&](const FocusStop& stop) { return stop.label == label && view.focus.on(stop.id); });
             };
             for (std::size_t i = 0; i <= view.focus.stops().size() && !on_field(); ++i) press(Key::Tab, ui_frame);
             ASSERT_TRUE(on_field()) << field;
