@@ -9,6 +9,7 @@
 #include "app/session/values/sample.hpp"
 #include "app/session/values/verification.hpp"
 #include "engine/generate/generate.hpp"
+#include "engine/ops/cross_entropy.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/tasks/dataset.hpp"
 #include "tests/support/temporary_folder.hpp"
