@@ -86,6 +86,9 @@ Outcome with_limit(int threads, const std::string& arguments) {
 }
 
 TEST(Threads, RefusedThreadsAreDoneWithoutOrReported) {
+#ifdef ATTN_SANITIZED
+    GTEST_SKIP() << "the sanitizers need a thread of their own";
+#endif
     if (::geteuid() != 0) GTEST_SKIP() << "needs a user of its own";
     const std::string train = "train --task copy --steps 2 --out run";
     if (with_limit(100, train).exit_code != 0) GTEST_SKIP() << "other users cannot run the program here";
