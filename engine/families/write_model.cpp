@@ -10,10 +10,12 @@
 #include "engine/families/stored_parameters.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/folder.hpp"
+#include "engine/io/input_file.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/safetensors.hpp"
 #include "engine/plan/config_json.hpp"
 #include "engine/tokenizer/known_words.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn {
 namespace {
@@ -49,7 +51,11 @@ void write_model(const std::filesystem::path& folder, const Parameters<float>& p
         numbers = all[i].gathered(parameters.data());
         return std::as_bytes(std::span<const float>(numbers));
     });
-    if (const std::string tokenizer = tokenizer_json_of(words); !tokenizer.empty()) write_whole_file(folder / kTokenizerFile, tokenizer);
+    const std::string tokenizer = tokenizer_json_of(words);
+    std::error_code kept;
+    if (!tokenizer.empty()) write_whole_file(folder / kTokenizerFile, tokenizer);
+    else std::filesystem::remove(folder / kTokenizerFile, kept);  // of a model that was there
+    if (kept) throw FileError(FileFault::Io, (folder / kTokenizerFile).string(), "", "cannot be removed: " + kept.message());
     write_whole_file(folder / kConfigFile, foreign.empty() ? own_config_json(config) : foreign);
 }
 
@@ -58,9 +64,14 @@ bool holds_model(const std::filesystem::path& folder) {
     return std::filesystem::exists(folder / kConfigFile, unknown) || std::filesystem::exists(folder / kWeightsFile, unknown);
 }
 
-bool holds_model(const std::filesystem::path& folder, const Parameters<float>& parameters) {
+bool holds_model(const std::filesystem::path& folder, const Parameters<float>& parameters, std::span<const std::string> words) {
     if (!holds_model(folder)) return false;
     try {
+        std::error_code unknown;
+        const std::filesystem::path tokenizer = folder / kTokenizerFile;
+        const bool has_words = std::filesystem::exists(tokenizer, unknown);
+        const std::string read = has_words ? read_whole_file(tokenizer, {.max_bytes = kMaxTokenizerFile, .stop = {}}) : "";
+        if (read != tokenizer_json_of(words)) return false;
         const ModelFolder found = open_model_folder(folder);
         const auto stored = load_parameters<float>(found);
         const std::vector<ParameterInfo>&own = parameters.layout().entries(), &theirs = stored->layout().entries();

@@ -16,7 +16,7 @@ void write_model(const std::filesystem::path& folder, const Parameters<float>& p
 
 /// Whether the folder has a model already.
 bool holds_model(const std::filesystem::path& folder);
-/// Whether it is this one, number by number. False also if it cannot be read.
-bool holds_model(const std::filesystem::path& folder, const Parameters<float>& parameters);
+/// Whether it is this one, number by number, with a tokenizer of these words. False also if it cannot be read.
+bool holds_model(const std::filesystem::path& folder, const Parameters<float>& parameters, std::span<const std::string> words = {});
 
 }  // namespace attn

@@ -20,7 +20,7 @@ struct RecordedModel {
     Config config;  ///< a decoder's attention is causal, an encoder's is not
     std::shared_ptr<const Parameters<float>> parameters;
     TokenBatch tokens;               ///< what was recorded, without padding
-    std::vector<std::string> words;  ///< the text of every id, "" where none was recorded; empty if an id has several, or several have one
+    std::vector<std::string> words;  ///< the text of every id, "" where none was recorded; empty if an id has several
     bool of_vectors = false;         ///< the code was given vectors: token i is the i-th different one of them
     std::size_t compared = 0;        ///< stages that were recorded, all of which our model computes alike
     double farthest = 0;             ///< the largest distance of a number from the recorded one, as a part of its stage's largest number

@@ -515,11 +515,13 @@ private:
 
     /// Of what may be added to the scores, only ALiBi has a place in a model of ours, as the comparison will show.
     void settle_bias() {
-        const bool biased = is_biased(graph_, graph_.attentions.front(), step_, parameter_);
-        for (const RecordedAttention& each : graph_.attentions)
-            if (is_biased(graph_, each, step_, parameter_) != biased)
-                refuse(each, "adds something to its scores, or does not, unlike the first attention");
-        if (!biased) return;
+        std::optional<bool> biased;
+        for (const RecordedAttention& each : graph_.attentions) {
+            const bool own = is_biased(graph_, each, step_, parameter_);
+            if (own != biased.value_or(own)) refuse(each, "adds something to its scores, or does not, unlike the first attention");
+            biased = own;
+        }
+        if (!*biased) return;
         if (parts_.config.position != PositionKind::None) throw Error("positions are added to the scores, and elsewhere as well");
         parts_.config.position = PositionKind::Alibi;
     }

@@ -9,16 +9,13 @@
 
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/known_words.hpp"
 
 namespace attn {
 namespace {
 
 bool has_none(GivenWords words) {
     return std::all_of(words.begin(), words.end(), [](const std::string& word) { return word.empty(); });
-}
-
-bool is_bracketed(const std::string& word) {
-    return word.size() > 2 && ((word.front() == '<' && word.back() == '>') || (word.front() == '[' && word.back() == ']'));
 }
 
 bool is_one_token(TokenizerKind kind, const std::string& word) {

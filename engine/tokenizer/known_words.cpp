@@ -24,11 +24,6 @@ bool has_white_space(std::string_view word) {
     return false;
 }
 
-/// Such as "<eos>" or "[SEP]", which stand for no text.
-bool is_bracketed(std::string_view word) {
-    return word.size() > 2 && ((word.starts_with('<') && word.ends_with('>')) || (word.starts_with('[') && word.ends_with(']')));
-}
-
 Json added_token(const std::string& word, std::size_t id) {
     Json token;
     token["id"] = id;
@@ -44,6 +39,10 @@ Json component(const char* type) {
 }
 
 }  // namespace
+
+bool is_bracketed(std::string_view word) {
+    return word.size() > 2 && ((word.starts_with('<') && word.ends_with('>')) || (word.starts_with('[') && word.ends_with(']')));
+}
 
 std::string tokenizer_json_of(std::span<const std::string> words) {
     bool any = false, characters = true, readable = true;

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace attn {
 
@@ -12,5 +13,8 @@ namespace attn {
 /// "" if no word is known, or if a text could not be read: two ids have the same word, a word contains the white space that separates it
 /// from the next, or is no valid UTF-8.
 std::string tokenizer_json_of(std::span<const std::string> words);
+
+/// Such as "<eos>" or "[SEP]", which stand for no text.
+bool is_bracketed(std::string_view word);
 
 }  // namespace attn

@@ -436,8 +436,8 @@ protected:
     void describe_words(const std::string& words) const {
         std::ifstream in(own() / "recording.json");
         std::string text{std::istreambuf_iterator<char>(in), {}};
-        const std::string none = R"("tokens":null)";
-        text.replace(text.find(none), none.size(), R"("tokens":)" + words);
+        const std::size_t begin = text.find(R"("tokens":)"), end = text.find(R"(,"source_tokens")");
+        text.replace(begin, end - begin, R"("tokens":)" + words);
         std::ofstream(own() / "recording.json") << text;
     }
     static void open_as_model(Session& session) {
@@ -512,6 +512,21 @@ TEST_F(RecordedLanguageModel, SpeaksTheRecordedWords) {
     session->apply({command::SetTexts{{"the mouse"}, {}}, ""});
     session->wait();
     EXPECT_THAT(session->snapshot()->problem, HasSubstr("\"mouse\" is not in the vocabulary"));
+}
+
+/// The code was recorded anew, with other words or without any: the folder of the model has none of the old ones.
+TEST_F(RecordedLanguageModel, SpeaksTheWordsOfTheNewestRecording) {
+    describe_words(R"([["cat","sat","on","sat","the"],["dog","ran","to","the","cat"]])");
+    const auto session = with_model();
+    for (const auto& [words, text] : {std::pair(R"([["Cat","sat","on","sat","the"],["dog","ran","to","the","Cat"]])", "Cat sat on sat the"),
+                                      std::pair("null", "3 1 4 1 5")}) {
+        describe_words(words);
+        session->apply({command::OpenFile{own()}, ""});
+        session->wait_for_files();
+        session->wait();
+        open_as_model(*session);
+        EXPECT_EQ(session->document().texts.front(), text);
+    }
 }
 
 TEST_F(RecordedLanguageModel, SpeaksIdsWhereAWordWouldHaveTwo) {

@@ -120,8 +120,11 @@ std::span<const CompareSource> compare_sources() { return kSources; }
 
 std::string name_of_other_model(const PanelContext& context, const StateRef& state) {
     if (state == nullptr) return "";
-    if (const RecordedNumbers* numbers = recorded_in(*state))
-        return fmt::format("{}, step {}", visible_text(numbers->recording->name()), format_count(numbers->step));
+    if (const RecordedNumbers* numbers = recorded_in(*state)) {
+        const recording::Recording& recorded = numbers->recording->recording();
+        const std::string rank = recorded.ranks.size() > 1 ? fmt::format(", rank {}", recorded.rank) : "";
+        return fmt::format("{}{}, step {}", visible_text(numbers->recording->name()), rank, format_count(numbers->step));
+    }
     if (state->setup->model == nullptr) return "";
     // A document's pinned states have opened its file on their own.
     if (context.document.model != nullptr && state->setup->model->path() == context.document.model->path()) return "";

@@ -62,8 +62,7 @@ std::vector<std::string> described(const RunSettings& run) {
         fmt::format("seed {}", run.seed),
         run.train.forward.mistaken() ? std::string(mistake_info(run.train.forward.mistake).title) : "correct",
         pieces_of(run),
-        run.from.empty() ? "random weights"
-                         : fmt::format("weights of {}", visible_text(std::filesystem::path(run.from).filename().native()))};
+        run.from.empty() ? "random weights" : "weights of " + name_of_start(run)};
     const std::vector<std::string> parts = part_phrases(run.model);
     all.insert(all.end(), parts.begin(), parts.end());
     return all;
@@ -82,10 +81,9 @@ std::string task_title(const TaskSettings& task) {
     return task_info(task.kind).title;
 }
 
-std::string subject_of_run(const RunSettings& settings) {
-    if (settings.from.empty()) return "A small transformer";
-    return visible_text(std::filesystem::path(settings.from).filename().native());
-}
+std::string name_of_start(const RunSettings& settings) { return visible_text(std::filesystem::path(settings.from).filename().native()); }
+
+std::string subject_of_run(const RunSettings& settings) { return settings.from.empty() ? "A small transformer" : name_of_start(settings); }
 
 std::string promise(const RunSettings& settings) {
     switch (settings.task.kind) {

@@ -12,6 +12,8 @@ namespace attn::app {
 
 /// Such as "0:20", "1:02:05".
 std::string duration(double seconds);
+/// The model that is trained further; "" if there is none.
+std::string name_of_start(const RunSettings& settings);
 /// "A small transformer", or the model that is trained further.
 std::string subject_of_run(const RunSettings& settings);
 /// Such as "Start: learns to repeat a sequence of 8 symbols".

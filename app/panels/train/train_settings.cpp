@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <span>
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/kit/emit.hpp"
@@ -22,7 +23,6 @@
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
-#include "app/widgets/shown_text.hpp"
 #include "app/widgets/slider.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
@@ -117,8 +117,6 @@ void draw_text_choice(PanelContext& context) {
     emit_run(context, std::move(run), "");
 }
 
-std::string name_of_start(const RunSettings& run) { return visible_text(std::filesystem::path(run.from).filename().string()); }
-
 /// With sequences that the model can read.
 RunSettings made_to_fit(RunSettings run) {
     if (run.from.empty()) return run;
@@ -129,21 +127,23 @@ RunSettings made_to_fit(RunSettings run) {
     return run;
 }
 
-/// Random weights, or those of the model that is shown or was chosen before.
+/// Random weights, those of the model that is shown, or of the one that was chosen before.
 void draw_beginning(PanelContext& context) {
     const RunSettings& run = context.document.run;
     const ModelRef& shown = context.document.model;
     if (shown == nullptr && run.from.empty()) return;
     const std::string path = shown == nullptr ? run.from : std::filesystem::absolute(shown->path()).string();
-    const std::string name = shown == nullptr ? name_of_start(run) : visible_text(shown->name());
-    const std::array<std::string_view, 2> names = {"random numbers", name};
-    int chosen = run.from == path ? 1 : 0;
+    const bool other = !run.from.empty() && run.from != path;
+    const std::string name = shown == nullptr ? name_of_start(run) : visible_text(shown->name()), name_of_other = name_of_start(run);
+    const std::array<std::string_view, 3> names = {"random numbers", name, name_of_other};
+    int chosen = run.from.empty() ? 0 : other ? 2 : 1;
     gap(context.ui(), 8);
     section_heading(context.ui(), "Begin with");
     if (!segmented(
-            context.ui(), "begin with", names, chosen, 0,
+            context.ui(), "begin with", std::span(names).first(other ? 3 : 2), chosen, 0,
             {.tooltip = "The weights before the first step: drawn at random, or those of the opened model, which is trained further."}))
         return;
+    if (chosen == 2) return;
     RunSettings next = run;
     next.from = chosen == 1 ? path : "";
     next.model = chosen == 1 && shown != nullptr ? context.document.config : default_run(run.task.kind).model;

@@ -31,7 +31,7 @@ OpenedAsModel open_as_model(const RecordedNumbers& recorded, const std::stop_tok
     const recording::RecordedModel model = recording::model_of_recording(opened.recording(), recorded.step, stop);
     const std::string name = std::filesystem::path(opened.name()).stem().string();
     const std::filesystem::path folder = opened.path() / fmt::format("{}-model-{}", name, recorded.step);
-    if (!holds_model(folder, *model.parameters)) write_model(folder, *model.parameters, model.words);
+    if (!holds_model(folder, *model.parameters, model.words)) write_model(folder, *model.parameters, model.words);
     const std::shared_ptr<const OpenedModel> made = OpenedModel::open(folder);
     OpenedAsModel result{folder, document_of_model(made), model.proof()};
     result.document.texts = texts_of(model.tokens, made->text());
