@@ -181,8 +181,9 @@ TEST_F(RecordingSession, IsComparedWithAnotherStepAndAnotherRecording) {
     session->apply({command::Pin{false, session->snapshot()->state}, ""});
     const auto weight_of_a = [&] {
         session->wait();
+        if (session->states().pinned_a == nullptr) return -1.0F;  // nothing is pinned any more
         const auto pinned = session->compute(session->states().pinned_a, facet::Trace{});
-        return pinned ? pinned->trace->find({Stage::Weights, 0})->value.data()[0] : -1;
+        return pinned ? pinned->trace->find({Stage::Weights, 0})->value.data()[0] : -1.0F;
     };
     session->apply({command::ShowRecorded{0}, ""});
     EXPECT_EQ(weight_of_a(), 0.75F);
