@@ -35,7 +35,7 @@ using recording::StageCheck;
 struct RecordingOptions {
     std::filesystem::path path;
     std::optional<std::int64_t> step;
-    std::int64_t rank = 0;
+    std::optional<std::int64_t> rank;
     std::filesystem::path model;  ///< folder to write the recorded code to, as a model
     std::filesystem::path words;  ///< the texts of its ids
     bool json = false;
@@ -176,7 +176,9 @@ void print_text(const recording::Recording& recorded, const recording::StepFile&
     const std::size_t count = steps_of(recorded).size();
     fmt::print("{}: {} {}, {} {}; this is step {}\n", escaped(recorded.path.native(), 0), count, count == 1 ? "step" : "steps", all.size(),
                all.size() == 1 ? "attention" : "attentions", file.step);
-    if (recorded.ranks.size() > 1) fmt::print("Recorded by ranks {}; this is rank {}\n", fmt::join(recorded.ranks, ", "), recorded.rank);
+    if (recorded.ranks.size() > 1)
+        fmt::print("Recorded by ranks {}; {}\n", fmt::join(recorded.ranks, ", "),
+                   recorded.rank ? fmt::format("this is rank {}", *recorded.rank) : "these are the heads of all");
     if (!recorded.has_graph) fmt::print("Nothing tells how the stages were computed: `attnscope doctor` judges them by their numbers.\n");
     if (!step.is_complete()) fmt::print("An error ended this step: what came after it is missing.\n");
     if (!recorded.error.empty()) fmt::print("The code ended with {}\n", escaped(recorded.error, 0));
@@ -251,7 +253,11 @@ void add_recording_command(CliCommand program, int& exit_code) {
         .shown_as("PATH")
         .required();
     command.option("--step", options->step, "Step to look at; the newest by default").shown_as("N");
-    command.option("--rank", options->rank, "Process whose recording is listed, of a job of several").shown_as("N").between(0, 1 << 20);
+    command
+        .option("--rank", options->rank,
+                "Process whose recording is listed, of a job of several; without it all, if they have heads of one model, else the first")
+        .shown_as("N")
+        .between(0, 1 << 20);
     command
         .option("--model", options->model,
                 "Instead of listing it, write it to this folder as a model, which the window and all commands with --model open")

@@ -7,12 +7,6 @@
 #include "engine/tensor/error.hpp"
 
 namespace attn::recording {
-namespace {
-
-constexpr std::string_view kParameters = "parameters/";
-
-}  // namespace
-
 FindParameter parameters_as_of(const Recording& recording, const StepFile& step) {
     std::vector<StepFile> files;
     for (const StepFile& each : recording.steps)

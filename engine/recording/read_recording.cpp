@@ -15,6 +15,7 @@
 #include "engine/io/text_file.hpp"
 #include "engine/recording/graph_check.hpp"
 #include "engine/recording/graph_of_names.hpp"
+#include "engine/recording/joined_ranks.hpp"
 #include "engine/recording/recorded_step.hpp"
 #include "engine/recording/recording.hpp"
 
@@ -242,9 +243,8 @@ std::vector<std::pair<std::int64_t, StepFile>> steps_in(const std::filesystem::p
     return found;
 }
 
-Recording read_folder(const std::filesystem::path& folder, std::int64_t rank) {
+Recording read_rank(const std::filesystem::path& folder, std::int64_t rank, const std::vector<std::pair<std::int64_t, StepFile>>& steps) {
     const std::filesystem::path description = description_of(folder, rank);
-    const auto steps = steps_in(folder);
     Recording recording;
     if (has_entry(description))
         recording = described_by(read_whole_file(description, {.max_bytes = kMaxJsonBytes, .stop = {}}), description.string());
@@ -262,6 +262,31 @@ Recording read_folder(const std::filesystem::path& folder, std::int64_t rank) {
     recording.rank = rank;
     if (!ranks.empty()) recording.ranks.assign(ranks.begin(), ranks.end());
     return recording;
+}
+
+/// What all processes of the job recorded of the same run; empty if one of them has described nothing yet.
+std::vector<Recording> read_all_ranks(const std::filesystem::path& folder, Recording first,
+                                      const std::vector<std::pair<std::int64_t, StepFile>>& steps) {
+    std::vector<Recording> all;
+    for (const std::int64_t rank : first.ranks) {
+        all.push_back(rank == first.rank ? first : read_rank(folder, rank, steps));
+        if (!all.back().has_graph || all.back().run != first.run) return {};
+    }
+    return all;
+}
+
+/// Without a rank: that of all if their parts can be joined, else the first one's.
+Recording read_folder(const std::filesystem::path& folder, std::optional<std::int64_t> rank, const Recording* before) {
+    const auto steps = steps_in(folder);
+    Recording recording = read_rank(folder, rank.value_or(0), steps);
+    if (recording.ranks.size() < 2) return recording;
+    const std::vector<Recording> all = read_all_ranks(folder, recording, steps);
+    if (all.empty()) return recording;
+    std::optional<Recording> joined = join_ranks(all, before);
+    recording.can_join = joined.has_value();
+    if (!joined || rank) return recording;
+    joined->can_join = true;
+    return *std::move(joined);
 }
 
 /// The words that attnscope.py keeps in a single file.
@@ -286,10 +311,10 @@ std::size_t count_steps(const std::filesystem::path& folder, std::int64_t run) {
     return static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), [run](const auto& step) { return step.first == run; }));
 }
 
-Recording read_recording(const std::filesystem::path& path, std::int64_t rank) {
+Recording read_recording(const std::filesystem::path& path, std::optional<std::int64_t> rank, const Recording* before) {
     std::error_code ignored;
     Recording recording;
-    if (std::filesystem::is_directory(path, ignored)) recording = read_folder(path, rank);
+    if (std::filesystem::is_directory(path, ignored)) recording = read_folder(path, rank, before);
     else recording.steps.push_back({0, 0, path});
     recording.path = path;
     if (!recording.has_graph && !recording.steps.empty()) {

@@ -6,6 +6,7 @@
 #include "engine/io/npy.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/recording/joined_ranks.hpp"
 
 namespace attn::recording {
 namespace {
@@ -26,7 +27,9 @@ std::int64_t count_of(const NamedArray& header) {
 
 RecordedStep::RecordedStep(const StepFile& file) : source_(escaped(file.path.native(), 0)) {
     const std::string extension = file.path.extension().string();
-    if (!file.bytes.empty()) {
+    if (!file.beside.empty()) {
+        open_parts(file);
+    } else if (!file.bytes.empty()) {
         MemoryInput input(file.bytes, source_);
         take(read_safetensors(input));
     } else if (extension == ".npz") {
@@ -38,6 +41,24 @@ RecordedStep::RecordedStep(const StepFile& file) : source_(escaped(file.path.nat
     }
     read_metadata();
     for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name, i);
+}
+
+void RecordedStep::open_parts(const StepFile& file) {
+    parts_.emplace_back(StepFile{file.step, file.rank, file.path});
+    for (const std::filesystem::path& other : file.beside) parts_.emplace_back(StepFile{file.step, file.rank, other});
+    const RecordedStep& first = parts_.front();
+    metadata_ = first.metadata_;
+    if (file.joints == nullptr || first.graph_ >= file.joints->size()) return;
+    for (const auto& [name, joint] : (*file.joints)[first.graph_]) {
+        std::vector<const NamedArray*> parts;
+        for (const RecordedStep& part : parts_)
+            if (const NamedArray* header = part.find(name)) parts.push_back(header);
+        if (parts.size() != parts_.size()) continue;
+        std::optional<NamedArray> whole = joined_header(parts, joint);
+        if (!whole) continue;
+        tensors_.push_back(std::move(*whole));
+        joints_.push_back(joint);
+    }
 }
 
 void RecordedStep::take(ArrayFile file) {
@@ -77,6 +98,11 @@ NamedArray RecordedStep::read(std::string_view name) const {
     const NamedArray* header = find(name);
     if (header == nullptr) throw FileError(FileFault::Schema, source_, "", "has no tensor \"" + escaped(name) + "\"");
     const auto place = static_cast<std::size_t>(header - tensors_.data());
+    if (!parts_.empty()) {
+        std::vector<NamedArray> parts;
+        for (const RecordedStep& part : parts_) parts.push_back(part.read(name));
+        return joined_values(parts, joints_[place], source_);
+    }
     if (input_ == nullptr) return whole_[place];
     NamedArray array = *header;
     array.bytes.resize(static_cast<std::size_t>(*checked_bytes(array.shape, array.dtype)));

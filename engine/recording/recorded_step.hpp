@@ -15,6 +15,9 @@
 
 namespace attn::recording {
 
+/// Before the names of parameters in the files of the steps.
+inline constexpr std::string_view kParameters = "parameters/";
+
 /// How many numbers a tensor has; its values need not be there.
 std::int64_t count_of(const NamedArray& header);
 
@@ -39,6 +42,7 @@ public:
     NamedArray read(std::string_view name) const;
 
 private:
+    void open_parts(const StepFile& file);
     void open_safetensors(const std::filesystem::path& path);
     void take(ArrayFile file);
     void read_metadata();
@@ -52,6 +56,8 @@ private:
     std::vector<std::uint64_t> begins_;                       ///< place of each tensor in the file
     std::unique_ptr<InputFile> input_;                        ///< null if the values are in `whole_`
     std::vector<NamedArray> whole_;
+    std::vector<RecordedStep> parts_;  ///< of processes whose tensors are joined; empty if there is one process
+    std::vector<Joint> joints_;        ///< of each tensor, if there are parts
 };
 
 }  // namespace attn::recording

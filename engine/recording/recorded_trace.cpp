@@ -374,7 +374,7 @@ std::vector<AttentionGroup> groups_of(const RecordedGraph& graph, const Recorded
         }
     const std::map<std::string, std::string_view> axes = axes_by_name(graph);
     for (const NamedArray& tensor : step.tensors()) {
-        if (tensor.name.starts_with("parameters/") || drawn.contains(tensor.name)) continue;
+        if (tensor.name.starts_with(kParameters) || drawn.contains(tensor.name)) continue;
         const auto known = axes.find(tensor.name);
         std::optional<AttentionGroup> own = group_of_matrix(tensor.shape, known == axes.end() ? "" : known->second);
         if (!own) continue;

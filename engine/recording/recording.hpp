@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -83,19 +84,38 @@ struct RecordedGraph {
     std::vector<Fact> facts;
 };
 
+/// How the parts that several processes have of a tensor make one.
+struct Joint {
+    enum class How : std::uint8_t {
+        Unknown,
+        Same,    ///< each process has all of it
+        Beside,  ///< along an axis
+        Sum,     ///< partial sums
+    };
+    How how = How::Unknown;
+    std::size_t axis = 0;                ///< of Beside
+    std::vector<std::int64_t> blocks{};  ///< of Beside: stretches of a part's axis, in each of which the processes stand beside each other;
+                                         ///< empty: the whole axis is one
+};
+/// By name in the files of the steps. What is not listed is Unknown.
+using Joints = std::map<std::string, Joint, std::less<>>;
+
 /// A file with the tensors of a step.
 struct StepFile {
     std::int64_t step = 0;
     std::int64_t rank = 0;
     std::filesystem::path path;
-    std::span<const std::byte> bytes{};  ///< the .safetensors file itself, if it is in memory and not at the path
+    std::span<const std::byte> bytes{};                   ///< the .safetensors file itself, if it is in memory and not at the path
+    std::vector<std::filesystem::path> beside{};          ///< files of other processes, joined with this one
+    std::shared_ptr<const std::vector<Joints>> joints{};  ///< by number of the graph; null if there are none beside it
 };
 
 struct Recording {
     std::filesystem::path path;
     std::int64_t run = 1;
-    std::int64_t rank = 0;                                        ///< of the process that recorded it
+    std::optional<std::int64_t> rank = 0;                         ///< of the process that recorded it; nothing: the heads of all are joined
     std::vector<std::int64_t> ranks{0};                           ///< of all processes of the job, rising
+    bool can_join = false;                                        ///< whether the processes computed heads of one model side by side
     std::size_t files = 1;                                        ///< that hold steps of the run, of all ranks
     std::string error;                                            ///< the error that ended the recorded code, with its line; "" if none
     std::vector<std::vector<std::string>> tokens, source_tokens;  ///< rows of words; the second: of what the keys belong to
@@ -118,9 +138,11 @@ std::filesystem::path description_of(const std::filesystem::path& folder, std::i
 std::size_t count_steps(const std::filesystem::path& folder, std::int64_t run);
 
 /// Reads a folder's newest run, or one .safetensors, .npz or .npy file as a recording of a single step. Of the steps only the names are
-/// read. Of a job of several processes, what the one with this rank recorded. Throws FileError naming the file and the place: Schema for
-/// another format, for inputs that lead back to themselves, and for names that occur twice; as the readers of the files otherwise.
-Recording read_recording(const std::filesystem::path& path, std::int64_t rank = 0);
+/// read. Of a job of several processes, what the one with this rank recorded; without a rank, the heads of all beside each other if they
+/// are parts of one model, else what the first recorded. `before`: the same, read earlier, which saves finding out how parts are joined.
+/// Throws FileError naming the file and the place: Schema for another format, for inputs that lead back to themselves, and for names that
+/// occur twice; as the readers of the files otherwise.
+Recording read_recording(const std::filesystem::path& path, std::optional<std::int64_t> rank = {}, const Recording* before = nullptr);
 /// The same of a folder `name` that is in memory: its recording.json, and its steps by step and rank.
 Recording read_recording(std::string_view description, std::vector<StepFile> steps, const std::filesystem::path& name);
 

@@ -156,6 +156,40 @@ TEST_F(RecordingView, TheRanksOfAJobAreChosen) {
     session->wait_for_files();
     session->wait();
     EXPECT_EQ(numbers(Stage::Weights)[0], 0.5F);
+    EXPECT_FALSE(has_control("rank all")) << "they are no parts of one model";
+}
+
+/// Processes with heads of one model: what runs beside the attentions is the same in both.
+TEST_F(RecordingView, TheHeadsOfAllRanksStandBesideEachOther) {
+    std::string description(kDescription);
+    const std::string end = "}]}]}";
+    ASSERT_TRUE(description.ends_with(end));
+    description.replace(description.size() - end.size(), end.size(), R"(}], "around": [
+        {"name": "norm", "op": "norm", "axes": "BTC"}, {"name": "sum", "op": "add", "axes": "BTC"}]}]})");
+    for (const int rank : {0, 1}) {
+        std::ofstream(folder_ / (rank == 0 ? "recording.json" : "recording-rank1.json")) << description;
+        ArrayFile file;
+        file.metadata = {{"format", "attnscope-recording/1"}, {"graph", "0"}};
+        const float first = rank == 0 ? 0.5F : 1;
+        file.arrays = {make_array<float>("block.attn/weights", {1, 1, 2, 2}, std::vector<float>{first, 1 - first, 0.25F, 0.75F}),
+                       make_array<float>("norm", {1, 2, 2}, std::vector<float>{1, 2, 3, 4}),
+                       make_array<float>("sum", {1, 2, 2}, std::vector<float>{5, 6, 7, 8})};
+        for (const char* step : {"step00000000", "step00000050"})
+            write_safetensors(folder_ / fmt::format("run1-{}-rank{}.safetensors", step, rank), file);
+    }
+    open(folder_.path());
+    EXPECT_EQ(session->document().recorded->recording->recording().rank, std::nullopt);
+    EXPECT_THAT(numbers(Stage::Weights), testing::ElementsAre(0.5F, 0.5F, 0.25F, 0.75F, 1, 0, 0.25F, 0.75F));
+    const auto choose = [&](std::string_view control) {
+        ASSERT_TRUE(press_control(control));
+        session->wait_for_files();
+        session->wait();
+        frames(3, ui_frame);
+    };
+    choose("rank 1");
+    EXPECT_THAT(numbers(Stage::Weights), testing::ElementsAre(1, 0, 0.25F, 0.75F));
+    choose("rank all");
+    EXPECT_EQ(numbers(Stage::Weights).size(), 8U);
 }
 
 TEST_F(RecordingView, WhatTheCodeLoggedIsDrawnInsteadOfATrainingRun) {

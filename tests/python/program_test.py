@@ -7,7 +7,9 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import time
+import unittest
 import unittest.mock
 
 import reading
@@ -275,6 +277,45 @@ class ProgramTest(reading.FolderTest):
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(f"Recorded by ranks 0, 1; this is rank {rank}\n", done.stdout)
         self.assertIn("has no step", run("recording", path, "--rank", "2").stderr)
+
+    def record_job(self, ranks, way):
+        """What this many processes of PyTorch record together in one folder."""
+        path, meeting = self.path(f"job-of-{ranks}.attn"), self.folder
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "parallel.py")
+        processes = [subprocess.Popen([sys.executable, "-B", script, meeting, str(rank), str(ranks), way, path],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(ranks)]
+        for process in processes:
+            said, _ = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0, said)
+        return path
+
+    def stage_of_job(self, path, stage):
+        out = self.path(stage.replace("/", "-") + ".npy")
+        done = run("export", "--recording", path, "--stage", stage, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return np.load(out)
+
+    @unittest.skipUnless(torch is not None and torch.distributed.is_available(), "this PyTorch has no processes")
+    def test_heads_of_two_processes_stand_side_by_side(self):
+        parts, whole = self.record_job(2, "heads"), self.record_job(1, "heads")
+        done = run("recording", parts)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Recorded by ranks 0, 1; these are the heads of all\n", done.stdout)
+        self.assertEqual(done.stdout.count("follows\n"), 20, done.stdout)
+        for layer in ("0", "1"):
+            stages = [f"{layer}.attention/{stage}" for stage in
+                      ("q", "k", "v", "scores", "scaled", "masked", "weights", "context", "concat", "attention_out")]
+            stages += [f"{layer}/ffn_hidden", f"{layer}/ffn_activation"]
+            stages += [f"parameters/{layer}.{name}" for name in
+                       ("attention.q.weight", "attention.v.bias", "attention.out.weight", "attention.out.bias", "up.bias", "down.weight")]
+            for stage in stages:
+                np.testing.assert_allclose(self.stage_of_job(parts, stage), self.stage_of_job(whole, stage), atol=2e-6, err_msg=stage)
+        self.assertIn("this is rank 1\n", run("recording", parts, "--rank", "1").stdout)
+
+    @unittest.skipUnless(torch is not None and torch.distributed.is_available(), "this PyTorch has no processes")
+    def test_processes_with_texts_of_their_own_are_not_joined(self):
+        path = self.record_job(2, "texts")
+        self.assertIn("this is rank 0\n", run("recording", path).stdout)
 
     def drawn(self, path):
         """{(layer, name of a stage in the recording): array} of what the window shows first."""

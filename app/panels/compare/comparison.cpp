@@ -122,7 +122,8 @@ std::string name_of_other_model(const PanelContext& context, const StateRef& sta
     if (state == nullptr) return "";
     if (const RecordedNumbers* numbers = recorded_in(*state)) {
         const recording::Recording& recorded = numbers->recording->recording();
-        const std::string rank = recorded.ranks.size() > 1 ? fmt::format(", rank {}", recorded.rank) : "";
+        const std::string of_one = recorded.rank ? fmt::format(", rank {}", *recorded.rank) : ", all ranks";
+        const std::string rank = recorded.ranks.size() > 1 ? of_one : "";
         return fmt::format("{}{}, step {}", visible_text(numbers->recording->name()), rank, format_count(numbers->step));
     }
     if (state->setup->model == nullptr) return "";

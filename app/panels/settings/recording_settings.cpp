@@ -40,14 +40,18 @@ void draw_steps(PanelContext& context, const RecordedNumbers& shown) {
 
 /// The processes of a job, if there are several.
 void draw_ranks(PanelContext& context, const RecordedNumbers& shown) {
-    const std::vector<std::int64_t>& ranks = shown.recording->recording().ranks;
-    if (ranks.size() < 2) return;
+    const recording::Recording& recorded = shown.recording->recording();
+    if (recorded.ranks.size() < 2) return;
+    std::vector<std::optional<std::int64_t>> ranks(recorded.ranks.begin(), recorded.ranks.end());
+    if (recorded.can_join) ranks.insert(ranks.begin(), std::nullopt);
     std::vector<std::string> texts;
-    for (const std::int64_t rank : ranks) texts.push_back(fmt::format("{}", rank));
+    for (const std::optional<std::int64_t>& rank : ranks) texts.push_back(rank ? fmt::format("{}", *rank) : "all");
     const std::vector<std::string_view> names(texts.begin(), texts.end());
-    int chosen = static_cast<int>(std::find(ranks.begin(), ranks.end(), shown.recording->recording().rank) - ranks.begin());
-    if (segmented_row(context.ui(), "rank", names, chosen, 76,
-                      {.tooltip = "The processes of the job that was recorded, each with its part."}))
+    int chosen = static_cast<int>(std::find(ranks.begin(), ranks.end(), recorded.rank) - ranks.begin());
+    const std::string_view tooltip = recorded.can_join
+                                         ? "The processes of the recorded job have heads of one model: those of all, or of one."
+                                         : "The processes of the job that was recorded, each with its part.";
+    if (segmented_row(context.ui(), "rank", names, chosen, 44, {.tooltip = tooltip}))
         context.commands.push_back({command::ShowRank{ranks[static_cast<std::size_t>(chosen)]}, ""});
 }
 

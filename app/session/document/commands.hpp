@@ -79,11 +79,11 @@ struct ShowRecorded {
     std::int64_t step = 0;
     std::size_t group = 0;  ///< see RecordedNumbers
 };
-/// Makes a model of the shown step of the shown recording, and shows it.
-/// What another process of the recorded job recorded, at the same step if it has that.
+/// What another process of the recorded job recorded, at the same step if it has that; without a rank, the heads of all.
 struct ShowRank {
-    std::int64_t rank = 0;
+    std::optional<std::int64_t> rank;
 };
+/// Makes a model of the shown step of the shown recording, and shows it.
 struct OpenAsModel {
     Look look{};  ///< of the recording; the model opens at the same place
 };

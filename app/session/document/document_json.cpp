@@ -219,7 +219,7 @@ Json to_json(const RecordedNumbers& recorded, const std::filesystem::path& folde
         json["shipped"] = recorded.recording->name();
         return json;
     }
-    if (recorded.recording->recording().rank != 0) json["rank"] = recorded.recording->recording().rank;
+    if (const auto rank = recorded.recording->asked_rank()) json["rank"] = *rank;
     const std::filesystem::path path = std::filesystem::absolute(recorded.recording->path()).lexically_normal();
     json["path"] = path.string();
     if (const std::filesystem::path beside = path_below(folder, path); !beside.empty()) json["beside"] = beside.string();
@@ -232,6 +232,7 @@ RecordedNumbers recorded_from_json(JsonObject object, const ModelPlaces& places)
     RecordedNumbers recorded;
     const std::filesystem::path path = path_from_json(object, "path"), beside = path_from_json(object, "beside");
     std::int64_t group = 0, rank = 0;
+    const bool has_rank = object.value("rank") != nullptr;
     std::string shipped;
     object.read("shipped", shipped);
     object.read("step", recorded.step, 0, static_cast<double>(std::numeric_limits<std::int32_t>::max()));
@@ -242,7 +243,8 @@ RecordedNumbers recorded_from_json(JsonObject object, const ModelPlaces& places)
     const std::filesystem::path near = places.document_folder / beside;
     const bool moved = !OpenedRecording::is_in(path) && !places.document_folder.empty() && !beside.empty() && OpenedRecording::is_in(near);
     try {
-        recorded.recording = shipped.empty() ? OpenedRecording::open(moved ? near : path, rank) : OpenedRecording::shipped(shipped);
+        recorded.recording = shipped.empty() ? OpenedRecording::open(moved ? near : path, has_rank ? std::optional(rank) : std::nullopt)
+                                             : OpenedRecording::shipped(shipped);
         (void)OpenedStep(recorded);  // throws if it lacks that step
     } catch (const Error& error) {
         object.fail("path", fmt::format("the recording of this document cannot be opened: {}", error.what()));

@@ -231,7 +231,7 @@ void FileDesk::open(const command::OpenFile& open) {
     });
 }
 
-void FileDesk::open_rank(const Document& document, std::int64_t rank) {
+void FileDesk::open_rank(const Document& document, std::optional<std::int64_t> rank) {
     send([before = document, rank](const std::stop_token&) -> Outcome {
         const RecordedNumbers& shown = *before.recorded;
         const std::shared_ptr<const OpenedRecording> recording = OpenedRecording::open(shown.recording->path(), rank);

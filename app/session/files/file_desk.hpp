@@ -52,7 +52,7 @@ public:
     void save(ThingsToSave things, Command again);
     void open(const command::OpenFile& open);
     /// Opens what another process recorded of the step that the document shows, or its newest.
-    void open_rank(const Document& document, std::int64_t rank);
+    void open_rank(const Document& document, std::optional<std::int64_t> rank);
     /// Makes a model of a recorded step, and opens it beside what is pinned, looking at the same place.
     void open_as_model(const RecordedNumbers& recorded, Pins pins, const Look& look);
     /// A document has been opened together with its run.

@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kLookPause{250};
 std::shared_ptr<const OpenedRecording> read_again(const OpenedRecording& known) {
     try {
         if (!known.has_grown()) return nullptr;
-        return OpenedRecording::open(known.path(), known.recording().rank);
+        return known.opened_again();
     } catch (const Error&) {
         return nullptr;  // it is being written anew
     }
@@ -23,8 +23,8 @@ std::shared_ptr<const OpenedRecording> read_again(const OpenedRecording& known) 
 }  // namespace
 
 void RecordingWatch::watch(const std::shared_ptr<const OpenedRecording>& recording) {
-    std::pair<std::filesystem::path, std::int64_t> place;
-    if (recording != nullptr) place = {recording->path(), recording->recording().rank};
+    std::pair<std::filesystem::path, std::optional<std::int64_t>> place;
+    if (recording != nullptr) place = {recording->path(), recording->asked_rank()};
     if (place == watched_) return;
     watched_ = std::move(place);
     worker_.clear();

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,8 +32,8 @@ private:
     bool look_at_log(const OpenedRecording& known, bool afresh);
 
     const std::function<void()> wake_;
-    std::pair<std::filesystem::path, std::int64_t> watched_;  ///< with the rank; used by the thread that calls watch()
-    mutable std::mutex mutex_;                                // guards grown_ and logged_
+    std::pair<std::filesystem::path, std::optional<std::int64_t>> watched_;  ///< with the rank; used by the thread that calls watch()
+    mutable std::mutex mutex_;                                               // guards grown_ and logged_
     std::shared_ptr<const OpenedRecording> grown_;
     std::shared_ptr<const recording::Logged> logged_;
     Worker worker_;

@@ -9,6 +9,7 @@
 
 #include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/folder.hpp"
 
 namespace attn::app {
 namespace {
@@ -20,10 +21,16 @@ const recording::RecordedGraph& graph_of(const recording::Recording& recording, 
     return recording.graphs[step.graph()];
 }
 
-std::filesystem::file_time_type written_at(const std::filesystem::path& folder, std::int64_t rank) {
-    std::error_code missing;
-    const auto written = std::filesystem::last_write_time(recording::description_of(folder, rank), missing);
-    return missing ? std::filesystem::file_time_type() : written;
+/// When a process described last what it records; the beginning of time if none did.
+std::filesystem::file_time_type described_at(const std::filesystem::path& folder) {
+    std::filesystem::file_time_type last{};
+    std::error_code unknown;
+    for (const std::string& name : names_in_folder(folder, unknown)) {
+        if (!name.starts_with("recording") || !name.ends_with(".json")) continue;
+        const auto written = std::filesystem::last_write_time(folder / name, unknown);
+        if (!unknown) last = std::max(last, written);
+    }
+    return last;
 }
 
 }  // namespace
@@ -44,13 +51,22 @@ OpenedRecording::OpenedRecording(recording::Recording recording) : recording_(st
         if (steps_.empty() || steps_.back() != file.step) steps_.push_back(file.step);
     if (steps_.empty())
         throw FileError(FileFault::Schema, path().string(), "",
-                        recording_.rank == 0 ? "holds no step yet" : fmt::format("holds no step of rank {} yet", recording_.rank));
+                        recording_.rank.value_or(0) == 0 ? "holds no step yet"
+                                                         : fmt::format("holds no step of rank {} yet", *recording_.rank));
 }
 
-std::shared_ptr<const OpenedRecording> OpenedRecording::open(const std::filesystem::path& path, std::int64_t rank) {
-    const std::filesystem::file_time_type described = written_at(path, rank);
-    std::shared_ptr<OpenedRecording> opened(new OpenedRecording(recording::read_recording(path, rank)));
+std::shared_ptr<const OpenedRecording> OpenedRecording::open(const std::filesystem::path& path, std::optional<std::int64_t> rank) {
+    return open(path, rank, nullptr);
+}
+
+std::shared_ptr<const OpenedRecording> OpenedRecording::opened_again() const { return open(path(), asked_rank_, &recording_); }
+
+std::shared_ptr<const OpenedRecording> OpenedRecording::open(const std::filesystem::path& path, std::optional<std::int64_t> rank,
+                                                             const recording::Recording* before) {
+    const std::filesystem::file_time_type described = described_at(path);
+    std::shared_ptr<OpenedRecording> opened(new OpenedRecording(recording::read_recording(path, rank, before)));
     opened->described_ = described;
+    opened->asked_rank_ = rank;
     opened->logged_ = recording::read_logged(path, opened->recording_.run);
     return opened;
 }
@@ -73,7 +89,7 @@ std::shared_ptr<const OpenedRecording> OpenedRecording::shipped(std::string_view
 bool OpenedRecording::has_grown() const {
     std::error_code unknown;
     if (shipped_ || !std::filesystem::is_directory(path(), unknown)) return false;
-    if (written_at(path(), recording_.rank) != described_) return true;
+    if (described_at(path()) != described_) return true;
     return recording::count_steps(path(), recording_.run) != recording_.files;
 }
 

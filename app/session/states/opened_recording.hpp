@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,11 @@ class OpenedRecording {
 public:
     /// Whether it is a folder that attnscope.py or another program wrote as a recording.
     static bool is_in(const std::filesystem::path& path);
-    /// Throws FileError as read_recording(), and if it holds no step.
-    static std::shared_ptr<const OpenedRecording> open(const std::filesystem::path& path, std::int64_t rank = 0);
+    /// Of a job of several processes, what the one with that rank recorded; without a rank, the heads of all if they can be joined. Throws
+    /// FileError as read_recording(), and if it holds no step.
+    static std::shared_ptr<const OpenedRecording> open(const std::filesystem::path& path, std::optional<std::int64_t> rank = {});
+    /// The same recording as it is by now. Throws as open().
+    std::shared_ptr<const OpenedRecording> opened_again() const;
     /// One that the program carries, which lessons show. Throws Error if there is none of that name.
     static std::shared_ptr<const OpenedRecording> shipped(std::string_view name);
 
@@ -31,6 +35,8 @@ public:
     /// What its code had logged when it was opened; null if nothing.
     const std::shared_ptr<const recording::Logged>& logged() const { return logged_; }
     const recording::Recording& recording() const { return recording_; }
+    /// The rank that was asked for.
+    const std::optional<std::int64_t>& asked_rank() const { return asked_rank_; }
     /// In rising order, at least one.
     const std::vector<std::int64_t>& steps() const { return steps_; }
     /// Whether its folder holds another list of steps by now, or another description. Throws FileError if it cannot be listed.
@@ -42,12 +48,15 @@ public:
 
 private:
     explicit OpenedRecording(recording::Recording recording);
+    static std::shared_ptr<const OpenedRecording> open(const std::filesystem::path& path, std::optional<std::int64_t> rank,
+                                                       const recording::Recording* before);
 
     recording::Recording recording_;
+    std::optional<std::int64_t> asked_rank_;
     std::vector<std::int64_t> steps_;
     bool shipped_ = false;
     std::shared_ptr<const recording::Logged> logged_;
-    std::filesystem::file_time_type described_{};  ///< when recording.json was written; the beginning of time if there is none
+    std::filesystem::file_time_type described_{};  ///< when it was described last; the beginning of time if it was not
 };
 
 /// The third place that numbers can come from: one step of a recording, and of its attentions those that are shown beside each other.
