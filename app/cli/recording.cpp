@@ -49,18 +49,25 @@ struct Examined {
 };
 
 /// "correct" is said only of an attention of which every stage from the scores to the context follows.
+/// From the scores to the context every recorded stage follows from those before it; if a kernel kept the context, what it left does.
+bool is_confirmed(const Examined& examined) {
+    const std::vector<recording::RecordedStage>& stages = examined.attention->stages;
+    bool scores = false, context = false;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        const bool follows = examined.checks[i].outcome == Outcome::Follows, recorded = stages[i].have == recording::Have::Recorded;
+        scores = scores || stages[i].name == "scores";
+        context = context || stages[i].name == "context";
+        if (!scores || !recorded) continue;
+        if (context || !follows) return follows;
+    }
+    return context && std::any_of(examined.checks.begin() + std::ssize(stages), examined.checks.end(),
+                                  [](const StageCheck& check) { return check.outcome == Outcome::Follows; });
+}
+
 std::string_view verdict_of(const Examined& examined) {
     for (const CodeFinding& finding : examined.findings)
         if (finding.gravity != Gravity::WorthKnowing) return gravity_name(finding.gravity);
-    bool scores = false, context = false;
-    for (std::size_t i = 0; i < examined.checks.size() && !context; ++i) {
-        const recording::RecordedStage& stage = examined.attention->stages[i];
-        scores = scores || stage.name == "scores";
-        context = stage.name == "context";
-        const bool counts = stage.have == recording::Have::Recorded || context;
-        if (scores && counts && examined.checks[i].outcome != Outcome::Follows) return "unknown";
-    }
-    return scores && context ? "correct" : "unknown";
+    return is_confirmed(examined) ? "correct" : "unknown";
 }
 
 std::string shape_of(const recording::RecordedStep& step, const recording::RecordedAttention& attention,
@@ -165,6 +172,8 @@ void print_attention(const Examined& examined, const recording::RecordedStep& st
         fmt::print("  {:<{}}  {:<{}}  {}\n", escaped(stage.name), name_width, shape_of(step, attention, stage), shape_width,
                    words_for(examined.checks[i]));
     }
+    for (std::size_t i = attention.stages.size(); i < examined.checks.size(); ++i)
+        fmt::print("  {}: {}\n", escaped(examined.checks[i].stage, 0), words_for(examined.checks[i]));
     for (const CodeFinding& finding : examined.findings) print_finding(finding);
     for (const recording::Unfollowed& one : attention.unfollowed)
         fmt::print("  not followed: {}{}{}\n", escaped(one.what, 0), one.line.empty() ? "" : " (" + escaped(one.line, 0) + ")",

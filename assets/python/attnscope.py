@@ -555,6 +555,13 @@ def is_parameter(value):
 OUTSIDE = ("view", "permute", "same", "broadcast", "cut")
 
 
+def puts_back(node, topk):
+    """Does a `scatter` put the largest cells of a map into their places, among cells that are all one number?"""
+    return node.op == "scatter" and node.args[3:4] == topk.results[:1] and node.args[2] is topk.results[1] and (
+        node.results[0].shape == topk.args[0].shape and node.args[1] % len(topk.args[0].shape) == topk.argument(2, "dim", -1) % len(
+            topk.args[0].shape) and type(node.args[0]) is Value and same_number(node.args[0]) is not None)
+
+
 def comes_from_outside(value):
     """Is this a tensor that no operation made, a parameter or a buffer, or a part of one?"""
     return strip(value, OUTSIDE).maker is None
@@ -711,6 +718,8 @@ class Walk:
         if node.op == "logsumexp":
             self.logs.add(node.results[0])
             return node.results
+        if node.op == "topk":
+            return [self.put_back(user, value) for user in node.results[0].users if puts_back(user, node)]
         product = product_of(node)
         if product is not None and not product.only_sums(self.layouts):
             return self.meet(node, product, value)
@@ -737,6 +746,12 @@ class Walk:
         if node.op == "sub" and node.args[0] is value and node.args[1] in self.logs:
             self.shifted[node.results[0]] = value
         return node.results
+
+    def put_back(self, node, value):
+        """The largest cells of a map, in their places."""
+        result = node.results[0]
+        self.layouts[result], self.came[result] = self.layouts[value], (node, value)
+        return result
 
     def divisor(self, node):
         """Follows a sum of powers to the division by it."""
@@ -1381,6 +1396,16 @@ def filled_with(node, before, mask):
     return same_number(node.argument(2, "value")) if node.op in ("masked_fill", "index_put") else None, "hidden"
 
 
+def all_but(node):
+    """What a `scatter` leaves, as a mask; None if its places are not held."""
+    places = node.args[2]
+    if not places.held():
+        return None
+    hidden = np.ones(node.results[0].shape, bool)
+    np.put_along_axis(hidden, places.read(), False, node.args[1])
+    return Value(places.number, None, hidden.shape, "bool", data=hidden)
+
+
 def is_dropout(node, before):
     """Dropout, of the library or by hand (multiplied by random numbers)."""
     if node.op in DROPOUT:
@@ -1479,7 +1504,7 @@ class Maps:
         if node.op == "tanh":
             self.pending = [stage for stage in attention.stages if stage.name == last and stage.op == "scale"]
             return attention.add("capped", "cap", "BHTS", part, node=node, inputs=[last]).name
-        if node.op in ("masked_fill", "where", "index_put", "tril", "triu", "written", "fill", "masked_scatter"):
+        if node.op in ("masked_fill", "where", "index_put", "tril", "triu", "written", "fill", "masked_scatter", "scatter"):
             return self.masked(node, before, part, layout, last)
         if node.op in ("add", "sub") and type(other_operand(node, before)) is Value:
             return self.added(node, before, part, layout, last)
@@ -1526,6 +1551,8 @@ class Maps:
             return last
         mask = mask_of(node, before) if node.op in ("masked_fill", "where", "index_put") else None
         fill, means = filled_with(node, before, mask)
+        if node.op == "scatter":
+            mask, fill = all_but(node), same_number(node.args[0])
         more = {"mask": (mask, aligned(layout, mask))} if mask is not None else {}
         return self.attention.add("masked", "mask", "BHTS", part, node=node, inputs=[last], how=node.op, fill=fill, true_means=means,
                                   **more).name
@@ -2042,22 +2069,22 @@ def layer_attention(node):
     sources = [x] * 3 if whole else node.args[:3]
     norm_first = whole and bool(node.args[8])
     for name, source, letters in zip("qkv", sources, ("BHTD", "BHSD", "BHSD")):
-        attention.add(name, "linear", letters, node=node, have="follows", parameters=[n for n in weights[:2] if n], rows=name,
-                      source=None if norm_first else source)
+        attention.add(name, "linear", letters, node=node, have="follows", parameters=[n for n in weights[:2] if n], inside=True,
+                      source=source)
     mask, layout = layer_mask(node, whole, B, H, T, S)
     follow_stages(attention, node, 1 / math.sqrt(d))
     if mask is not None:
-        weights = attention.stages.pop()
-        weights.inputs = [attention.add("masked", "mask", "BHTS", node=node, inputs=["scaled"], have="follows", how="fill",
-                                        fill=-math.inf, true_means="hidden", mask=(mask, layout)).name]
-        attention.stages.append(weights)
+        last = attention.stages.pop()
+        last.inputs = [attention.add("masked", "mask", "BHTS", node=node, inputs=["scaled"], have="follows", how="fill",
+                                     fill=-math.inf, true_means="hidden", mask=(mask, layout)).name]
+        attention.stages.append(last)
     if not whole and len(node.results) > 1 and len(node.results[1].shape) == 4:
         stage = attention.stage("weights")
         stage.parts, stage.have = [(node.results[1], [B, H, T, S])], "recorded"
     attention.add("context", "product", "BHTD", node=node, inputs=["weights", "v"], have="follows")
-    attention.add("concat", "concat", "BTC", node=node, inputs=["context"], have="follows")
+    attention.add("concat", "concat", "BTC", node=node, inputs=["context"], have="follows", layout=[["B"], ["T"], ["H", "D"]])
     out = attention.add("attention_out", "linear", "BTC", node=node, inputs=["concat"], parameters=[n for n in weights[2:] if n],
-                        have="follows")
+                        have="follows", inside=True)
     if not whole:
         out.parts, out.have = [(result, [B, T, C])], "recorded"
     else:
@@ -2070,8 +2097,13 @@ def layer_attention(node):
 def layer_mask(node, whole, B, H, T, S):
     """(mask, layout) that such a kernel got: over queries and keys (kind 0), keys only (1), or everything (2); (None, None) without."""
     mask, kind = node.argument(18 if whole else 9, "mask"), node.argument(19 if whole else 12, "mask_type")
+    if type(mask) is not Value and isinstance(node.args[0].buffer, Nested):  # texts of different lengths: keys end with them
+        hidden = node.args[0].buffer.behind()
+        mask, kind = Value(node.args[0].number, None, hidden.shape, "bool", data=hidden), 1
     if type(mask) is not Value:
         return None, None
+    if mask.dtype != "bool" and mask.held() and mask.dtype != "bfloat16":  # the kernel hides where there is anything but 0
+        mask = Value(mask.number, None, mask.shape, "bool", data=mask.read() != 0)
     layout = {2: [B, S] if kind == 1 else [T, S], 4: [B, H, T, S]}.get(len(mask.shape))
     return mask, aligned(layout, mask)
 
@@ -3374,6 +3406,11 @@ class Nested:
     def __init__(self, tensor):
         self.nested = tensor
 
+    def behind(self):
+        """Of each text, the positions after its end."""
+        lengths = np.array([len(row) for row in self.nested.unbind()])
+        return np.arange(lengths.max(initial=0)) >= lengths[:, None]
+
     def read(self, value):
         rows = [to_numpy(row) for row in self.nested.unbind()]
         result = np.zeros(value.shape, rows[0].dtype)
@@ -3649,9 +3686,8 @@ class Description:
         if block is not None:
             facts.append({"what": "no_residual", "class": type(block.module).__name__, "name": self.step.names.path(block)})
         stages = [self.stage(attention, stage) for stage in attention.stages]
-        result = getattr(attention, "layer_result", None)
-        if result is not None:
-            self.given.append(self.layer_result(attention, result))
+        if getattr(attention, "layer_result", None) is not None:
+            self.given += self.layer(attention, stages)
         call = attention.call
         return {"name": attention.name, "class": type(call.module).__name__ if call is not None else None,
                 "training": call.training if call is not None else None,
@@ -3661,13 +3697,41 @@ class Description:
                 "softmax_over": attention.softmax_over, "scale": attention.scale, "library": where.of_library, "stages": stages,
                 "facts": facts, "unfollowed": attention.unfollowed}
 
-    def layer_result(self, attention, result):
-        value, layout = result
-        name = (attention.layer_name or attention.name) + ("/residual_2" if attention.norm_first else "/norm_2")
-        self.tensor(name, [(attention, value, layout)], "BTC", value)
-        return {"name": name, "op": "given", "called": "encoder layer", "inputs": [f"{attention.name}/attention_out"],
-                "parameters": [each for each in attention.layer_parameters if each], "axes": "BTC",
-                "have": "recorded" if value.held() else "no"}
+    def layer(self, attention, stages):
+        """What a kernel that is a whole encoder layer computes around its attention, as entries of `around`: all of it follows from the
+        parameters, and the result was recorded."""
+        (value, layout), arguments = attention.layer_result, attention.node.args
+        base, names, first = attention.layer_name or attention.name, attention.layer_parameters, attention.norm_first
+        x, entries = next(stage["inputs"] for stage in stages if stage["name"] == "q")[0], []
+
+        def add(name, op, *inputs, parameters=(), **more):
+            self.used_parameters.update(filter(None, parameters))
+            entries.append({"name": f"{base}/{name}", "op": op, "inputs": list(inputs), "parameters": [each for each in parameters if each],
+                            "axes": "BTC", "have": "follows", "kernel": attention.name, **more})
+            return entries[-1]["name"]
+
+        def norm(number, source):
+            return add(f"norm_{number}", "norm", source, parameters=names[2 * number - 2:2 * number], eps=arguments[9])
+
+        out = f"{attention.name}/attention_out"
+        if first:
+            before = norm(1, x)
+            for stage in stages:
+                stage["inputs"] = [before] if stage["name"] in ("q", "k", "v") else stage["inputs"]
+            middle = add("residual_1", "add", x, out)
+            before = norm(2, middle)
+        else:
+            before = middle = norm(1, add("residual_1", "add", x, out))
+        hidden = add("ffn_hidden", "linear", before, parameters=names[4:6])
+        hidden = add("ffn_activation", "activation", hidden, called="gelu" if arguments[7] else "relu")
+        last = add("residual_2", "add", middle, add("ffn_out", "linear", hidden, parameters=names[6:8]))
+        if not first:
+            norm(2, last)
+        entries[-1]["have"] = "recorded" if value.held() else "no"
+        if isinstance(value.buffer, Nested):
+            entries[-1]["padded"] = True
+        self.tensor(entries[-1]["name"], [(attention, value, layout)], "BTC", value)
+        return entries
 
     def stage(self, attention, stage):
         """One stage as recording.json has it; its tensor is put on the list."""
@@ -3680,6 +3744,8 @@ class Description:
         source, mask = more.pop("source", None), more.pop("mask", None)
         if source is not None:
             entry["inputs"] = [self.source(source, attention)]
+        if more.pop("inside", False):
+            entry["kernel"] = attention.name
         for name in more.get("parameters", ()):
             self.used_parameters.add(name)
         if mask is not None:

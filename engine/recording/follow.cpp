@@ -43,6 +43,10 @@ std::vector<StageCheck> check_stages(const RecordedGraph& graph, const RecordedA
         if (stop.stop_requested()) throw Cancelled();
         checks.push_back(follower.check(stage));
     }
+    // Of a kernel that computes a whole layer, what it leaves confirms what follows inside.
+    for (const RecordedStage& stage : graph.around)
+        if (!stage.kernel.empty() && stage.kernel == attention.name && stage.have == Have::Recorded)
+            checks.push_back(follower.check_result(stage));
     return checks;
 }
 

@@ -39,7 +39,8 @@ FindParameter parameters_as_of(const Recording& recording, const StepFile& step)
 std::optional<Numbers> computed_stage(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStage& stage,
                                       const RecordedStep& step, const FindParameter& parameter);
 
-/// Checks every stage of one attention that is in the step. Maps of more than 2^26 numbers are not computed. Throws FileError if
+/// Checks every stage of one attention that is in the step, in their order, and then what a kernel made of the attention and the rest of
+/// its layer. Maps of more than 2^26 numbers are not computed. Throws FileError if
 /// the step's file cannot be read, and Cancelled.
 std::vector<StageCheck> check_stages(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step,
                                      const FindParameter& parameter, const std::stop_token& stop = {});

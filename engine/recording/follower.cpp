@@ -48,6 +48,15 @@ void compare(const Numbers& recorded, const Numbers& expected, StageCheck& resul
     }
 }
 
+/// Rows of zeros are expected where they were recorded.
+void forget_padding(const Numbers& recorded, Numbers& expected) {
+    const std::int64_t width = recorded.shape.empty() ? 0 : recorded.shape.back();
+    if (width <= 0 || expected.values.size() != recorded.values.size()) return;
+    for (auto row = recorded.values.begin(); row != recorded.values.end(); row += width)
+        if (std::all_of(row, row + width, [](double number) { return number == 0; }))
+            std::fill_n(expected.values.begin() + (row - recorded.values.begin()), width, 0.0);
+}
+
 /// Numbers are found by the letters of their axes: each axis has one, and no letter stands twice.
 void expect_axes(const NamedArray& header, const std::string& axes) {
     bool usable = !axes.empty() && header.shape.size() == axes.size();
@@ -87,8 +96,25 @@ StageCheck Follower::check(const RecordedStage& stage) {
     }
     try {
         const Numbers recorded = of_attention(name, stage.axes, stage.extra);
-        if (stage.op == "linear") return checked_linear(stage, recorded, result);
+        if (stage.op == "linear" && stage.kernel.empty()) return checked_linear(stage, recorded, result);
         const Numbers expected = stage.op == "dropout" ? after_dropout(stage, recorded) : computed(stage);
+        compare(recorded, expected, result);
+    } catch (const NotComputed& problem) {
+        result.reason = problem.why;
+    }
+    return result;
+}
+
+StageCheck Follower::check_result(const RecordedStage& around) {
+    StageCheck result;
+    result.stage = around.name;
+    depth_ = 0;
+    followed_.clear();
+    try {
+        if (step_.find(around.name) == nullptr) throw NotComputed{around.reason.empty() ? "not in this step" : around.reason};
+        const Numbers recorded = recorded_numbers(around.name, around.axes);
+        Numbers expected = computed(around);
+        if (around.padded) forget_padding(recorded, expected);
         compare(recorded, expected, result);
     } catch (const NotComputed& problem) {
         result.reason = problem.why;
@@ -151,14 +177,20 @@ Numbers Follower::of_attention(const std::string& name, const std::string& axes,
 Numbers Follower::input(const RecordedStage& stage, std::size_t place) {
     if (place >= stage.inputs.size()) throw NotComputed{"its inputs were not recorded"};
     const std::string& name = stage.inputs[place];
-    if (const RecordedStage* own = attention_.find(name)) {
+    const RecordedStage* own = attention_.find(name);
+    for (const RecordedStage& each : attention_.stages)
+        if (!stage.kernel.empty() && own == nullptr && full_name(attention_, each) == name) own = &each;
+    if (own != nullptr) {
         const std::string full = full_name(attention_, *own);
         if (const Numbers* other = instead_of(full)) return *other;
         return step_.find(full) != nullptr ? of_attention(full, own->axes, own->extra) : computed(*own);
     }
     if (const Numbers* other = instead_of(name)) return *other;
     for (const RecordedStage& around : graph_.around)
-        if (around.name == name && step_.find(name) != nullptr && !around.axes.empty()) return recorded_numbers(name, around.axes);
+        if (around.name == name && !around.axes.empty()) {
+            if (step_.find(name) != nullptr) return recorded_numbers(name, around.axes);
+            if (!around.kernel.empty() && around.have == Have::Follows) return computed(around);
+        }
     if (reads_all_ && step_.find(name) != nullptr)
         for (const RecordedAttention& other : graph_.attentions)
             for (const RecordedStage& each : other.stages)
@@ -235,6 +267,7 @@ Numbers Follower::from_inputs(const RecordedStage& stage) {
     }
     if (stage.op == "concat") return joined(stage);
     if (stage.op == "cast") return input(stage, 0);
+    if (!stage.kernel.empty()) return inside_kernel(stage);
     throw NotComputed{no_arithmetic(stage)};
 }
 
@@ -243,6 +276,49 @@ Numbers Follower::joined(const RecordedStage& stage) {
     const bool usual = stage.channels == "HD" || stage.channels == "HE" || (attention_.size('H') == 1 && stage.channels.size() == 1);
     if (!usual && !width_is_outer) throw NotComputed{"how its heads were joined is not known"};
     return joined_heads(input(stage, 0), width_is_outer);
+}
+
+std::vector<double> Follower::parameter(const RecordedStage& stage, std::size_t place) const {
+    const std::optional<NamedArray> found = place < stage.parameters.size() ? parameter_(stage.parameters[place]) : std::nullopt;
+    if (!found) throw NotComputed{kUnknownParameters};
+    return values_as<double>(*found, step_.source());
+}
+
+/// PyTorch's kernels of whole layers: weights are [out, in], norms are those of LayerNorm, and GELU is the exact one.
+Numbers Follower::inside_kernel(const RecordedStage& stage) {
+    if (stage.op == "linear") return mapped_in_kernel(stage);
+    Numbers before = input(stage, 0);
+    if (stage.op == "add") {
+        Numbers other = input(stage, 1);
+        expect_to_fit(before, other);
+        return sum_of(std::move(before), std::move(other));
+    }
+    if (stage.op == "activation" && stage.called == "relu") return bent(std::move(before), Curve::Relu);
+    if (stage.op == "activation" && stage.called == "gelu") return bent(std::move(before), Curve::Gelu);
+    if (stage.op != "norm" || std::isnan(stage.eps)) throw NotComputed{no_arithmetic(stage)};
+    const NormRule rule{.gain = parameter(stage, 0), .shift = parameter(stage, 1), .has_mean = true, .eps = stage.eps};
+    for (const std::vector<double>* each : {&rule.gain, &rule.shift})
+        if (before.shape.empty() || std::ssize(*each) != before.shape.back()) throw NotComputed{"its parameters have another size"};
+    return normed(std::move(before), rule);
+}
+
+/// Queries, keys and values have rows of one weight, one after another.
+Numbers Follower::mapped_in_kernel(const RecordedStage& stage) {
+    const Numbers x = input(stage, 0);
+    const std::optional<NamedArray> weight = stage.parameters.empty() ? std::nullopt : parameter_(stage.parameters[0]);
+    const std::optional<NamedArray> bias = stage.parameters.size() < 2 ? std::nullopt : parameter_(stage.parameters[1]);
+    if (!weight || (stage.parameters.size() > 1 && !bias)) throw NotComputed{kUnknownParameters};
+    const bool fits = x.axes == "BTC" && weight->shape.size() == 2 && weight->shape[1] == x.size('C') &&
+                      (!bias || bias->count() == weight->shape[0]);
+    if (!fits) throw NotComputed{"its parameters have another size"};
+    const std::size_t role = stage.axes == "BTC" ? 0 : std::string_view("qkv").find(stage.name);
+    const bool is_part = stage.axes != "BTC";
+    const std::int64_t width = is_part ? attention_.size('H') * attention_.size('D') : weight->shape[0];
+    if (role > 2 || width <= 0 || weight->shape[0] != (is_part ? 3 * width : width)) throw NotComputed{kUnknownChannels};
+    std::vector<std::int64_t> shape{x.size('B'), x.size('T'), width};
+    if (is_part) shape = {x.size('B'), attention_.size('H'), x.size('T'), attention_.size('D')};
+    return mapped(x, {*weight, bias ? &*bias : nullptr, false, static_cast<std::int64_t>(role) * width}, stage.axes, shape,
+                  step_.source());
 }
 
 Numbers Follower::after_dropout(const RecordedStage& stage, const Numbers& recorded) {

@@ -38,6 +38,8 @@ public:
         : graph_(graph), attention_(attention), step_(step), parameter_(parameter) {}
 
     StageCheck check(const RecordedStage& stage);
+    /// What a kernel made of the attention and the rest of its layer.
+    StageCheck check_result(const RecordedStage& around);
 
     // All of these throw NotComputed.
 
@@ -74,6 +76,9 @@ private:
     Numbers product(const RecordedStage& stage);
     void expect_room(const Numbers& a, const Numbers& b, const std::string& axes) const;
     Numbers joined(const RecordedStage& stage);
+    Numbers inside_kernel(const RecordedStage& stage);
+    Numbers mapped_in_kernel(const RecordedStage& stage);
+    std::vector<double> parameter(const RecordedStage& stage, std::size_t place) const;
     StageCheck checked_linear(const RecordedStage& stage, const Numbers& recorded, StageCheck result);
 
     const RecordedGraph& graph_;

@@ -206,12 +206,14 @@ Numbers filled_ahead(Numbers numbers, double fill) {
 Numbers plus(Numbers numbers, const Numbers& bias) {
     CellWalk cell(numbers.axes, numbers.shape);
     for (std::size_t i = 0; i < numbers.values.size(); ++i, cell.next()) {
-        const double added = bias.values[place(offset_in(bias, cell, 0, 1))];
-        numbers.values[i] += added;
-        numbers.slack[i] += rounding(numbers.eps, 1, std::abs(numbers.values[i]));
+        const std::size_t at = place(offset_in(bias, cell, 0, 1));
+        numbers.values[i] += bias.values[at];
+        numbers.slack[i] += bias.slack[at] + rounding(numbers.eps, 1, std::abs(numbers.values[i]));
     }
     return numbers;
 }
+
+Numbers sum_of(Numbers a, Numbers b) { return a.count() < b.count() ? sum_of(std::move(b), std::move(a)) : plus(std::move(a), b); }
 
 Numbers times(Numbers numbers, const Numbers& factors) {
     CellWalk cell(numbers.axes, numbers.shape);

@@ -58,6 +58,8 @@ struct NormRule {
 Numbers normed(Numbers numbers, const NormRule& rule);
 /// What feed-forward layers bend numbers with.
 enum class Curve : std::uint8_t { Relu, Gelu, GeluTanh, Silu, Tanh, Sigmoid };
+/// a + b, of which the one with fewer numbers holds for all of the other.
+Numbers sum_of(Numbers a, Numbers b);
 Numbers bent(Numbers numbers, Curve curve);
 /// [B,H,T,D] as [B,T,H·D], or as [B,T,D·H] if the width is the `outer` of the two.
 Numbers joined_heads(const Numbers& context, bool width_is_outer);

@@ -86,6 +86,8 @@ void read_operation(JsonObject& entry, RecordedStage& stage) {
     entry.read("on", on);
     stage.on_operands = on == "operands";
     entry.read("extra", stage.extra, 0, kMostCount);
+    entry.read("kernel", stage.kernel);
+    entry.read("padded", stage.padded);
     stage.eps = number_in(entry, "eps", std::numeric_limits<double>::quiet_NaN());
 }
 

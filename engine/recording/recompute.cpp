@@ -72,7 +72,7 @@ private:
     Numbers sum() {
         Numbers a = input(), b = follower_.input(stage_, 1);
         expect_to_fit(a, b);
-        return a.count() < b.count() ? plus(std::move(b), a) : plus(std::move(a), b);
+        return sum_of(std::move(a), std::move(b));
     }
 
     Operation linear(const Numbers& recorded) {

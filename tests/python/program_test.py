@@ -278,6 +278,60 @@ class ProgramTest(reading.FolderTest):
             self.assertIn(f"Recorded by ranks 0, 1; this is rank {rank}\n", done.stdout)
         self.assertIn("has no step", run("recording", path, "--rank", "2").stderr)
 
+    def kernels(self):
+        """(name, module, named arguments) of PyTorch's attentions and layers that are one operation in evaluation."""
+        torch.manual_seed(4)
+        padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+        causal = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
+        attention = nn.MultiheadAttention(16, 2, batch_first=True)
+        for name, given in (("plain", {}), ("padding", {"key_padding_mask": padding}), ("causal", {"attn_mask": causal}),
+                            ("both", {"attn_mask": causal, "key_padding_mask": padding}), ("no weights", {"need_weights": False})):
+            yield f"attention, {name}", attention, given
+        for first in (False, True):
+            for bend in ("relu", "gelu"):
+                layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, norm_first=first, activation=bend)
+                for name, given in (("plain", {}), ("padding", {"src_key_padding_mask": padding}), ("causal", {"src_mask": causal}),
+                                    ("both", {"src_mask": causal, "src_key_padding_mask": padding})):
+                    yield f"layer, {bend}, {'norms first' if first else 'norms after'}, {name}", layer, given
+        layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+        yield "layers, nested tensors", nn.TransformerEncoder(layer, 2), {"src_key_padding_mask": padding}
+
+    def weights_by_hand(self, x, attention, given):
+        """[B, H, T, S] from the parameters, as the documentation of nn.MultiheadAttention has it."""
+        q, k, _ = (x @ attention.in_proj_weight.T + attention.in_proj_bias).split(16, -1)
+        q, k = (each.view(2, 5, 2, 8).transpose(1, 2) for each in (q, k))
+        scores = q @ k.transpose(-1, -2) / math.sqrt(8)
+        for name, mask in given.items():
+            if mask is False:
+                continue
+            scores = scores.masked_fill(mask[:, None, None] if "padding" in name else mask, -math.inf)
+        return scores.softmax(-1)
+
+    def test_what_lies_inside_of_pytorchs_kernels_is_computed_and_confirmed(self):
+        x, seen = torch.randn(2, 5, 16), 0
+        for number, (name, module, given) in enumerate(self.kernels()):
+            with self.subTest(name), torch.no_grad():
+                module.eval()
+                path = self.path(f"kernel-{number}.attn")
+                with attnscope.record(path):
+                    module(x, x, x, **given) if name.startswith("attention") else module(x, **given)
+                code, report = examine(path)
+                self.assertEqual((code, {each["verdict"] for each in report["attentions"]}), (0, {"correct"}), report)
+                if "weights" in report["attentions"][0]["stages"]:
+                    continue  # this PyTorch has no kernel for it
+                seen += 1
+                layer = module.layers[0] if hasattr(module, "layers") else module
+                first = layer.norm1(x) if getattr(layer, "norm_first", False) else x
+                expected = self.weights_by_hand(first, getattr(layer, "self_attn", layer), given)
+                drawn, words = self.drawn(path)[0, "weights"], 3 if "nested" in name else 5  # the rest has no rows there
+                np.testing.assert_allclose(drawn[0], expected.numpy()[0], atol=1e-6)
+                np.testing.assert_allclose(drawn[1][:, :words], expected.numpy()[1][:, :words], atol=1e-6)
+                file = os.path.join(path, "run1-step00000000-rank0.safetensors")
+                result = next(each for each in reading.read_file(file)[1] if re.search("attention_out|norm_2|residual_2", each))
+                change_number(file, result, (0, 1, 2), 7.5)
+                self.assertEqual(examine(path)[1]["attentions"][0]["verdict"], "unusual", "what the kernel left was changed")
+        self.assertGreater(seen, 10)
+
     def record_job(self, ranks, way):
         """What this many processes of PyTorch record together in one folder."""
         path, meeting = self.path(f"job-of-{ranks}.attn"), self.folder

@@ -133,13 +133,15 @@ Words reshaped_words(const Config& config, const PlanNode& node) {
     return words;
 }
 
-/// "A = softmax(masked)", with the temperature if there is one.
-std::string softmax_formula(const ForwardSettings& settings) {
-    return settings.temperature == 1 ? std::string("A = softmax(masked)") : fmt::format("A = softmax(masked ÷ {:g})", settings.temperature);
+/// "A = softmax(masked)", or of what comes before where nothing is masked, with the temperature if there is one.
+std::string softmax_formula(const ForwardSettings& settings, const PlanNode& node) {
+    const std::string before = stage_name({.stage = node.inputs.empty() ? Stage::Masked : node.inputs.front().stage});
+    return settings.temperature == 1 ? fmt::format("A = softmax({})", before)
+                                     : fmt::format("A = softmax({} ÷ {:g})", before, settings.temperature);
 }
 
-Words softmax_words(const ForwardSettings& settings) {
-    return {softmax_formula(settings),
+Words softmax_words(const ForwardSettings& settings, const PlanNode& node) {
+    return {softmax_formula(settings, node),
             "Each row becomes a distribution over the keys: exponentials divided by their sum, so that it sums to 1."};
 }
 
@@ -219,13 +221,13 @@ Words words_of(const Structure& structure, const PlanNode& node) {
             return {"masked = scaled, or −∞", "Hatched cells are those that the mask in your code hides; the softmax gives them 0."};
         return mask_words(structure.settings.masks, node.settings.window, node.id.attention == kCrossAttention);
     case Op::Softmax:
-        return softmax_words(structure.settings);
+        return softmax_words(structure.settings, node);
     case Op::SoftmaxOverQueries:
-        return {softmax_formula(structure.settings) + " over queries",
+        return {softmax_formula(structure.settings, node) + " over queries",
                 "Each column becomes a distribution over the queries, so that columns sum to 1 instead of rows."};
     case Op::SoftmaxThenMask:
         return {
-            softmax_formula(structure.settings) + ", 0 where masked",
+            softmax_formula(structure.settings, node) + ", 0 where masked",
             "The softmax sees every key; what the mask forbids is set to 0 afterwards, so that rows with masked keys sum to less than 1."};
     case Op::Dropout:
         return dropout_words(structure.settings.dropout.attention);

@@ -22,7 +22,11 @@ reference::Verification checked(const RecordedNumbers& numbers, const RecordingR
     for (std::size_t layer = 0; layer < opened.group().members.size(); ++layer) {
         const recording::RecordedAttention& attention = opened.graph().attentions[opened.group().members[layer]];
         for (const recording::StageCheck& check : report.attentions.at(layer).checks) {
-            const auto id = place_of(opened.group(), attention, *attention.find(check.stage), layer);
+            // What a kernel left of a whole layer is shown by no stage of the attention: it stands at the last one.
+            const recording::RecordedStage* own = attention.find(check.stage);
+            if (own == nullptr && attention.stages.empty()) continue;
+            const recording::RecordedStage& shown = own == nullptr ? attention.stages.back() : *own;
+            const auto id = place_of(opened.group(), attention, shown, layer);
             if (!id || trace.find(*id) == nullptr || check.outcome == recording::Outcome::Unknown) continue;
             reference::StageError& stage = verification.stages.emplace_back();
             stage.id = *id;
@@ -30,8 +34,8 @@ reference::Verification checked(const RecordedNumbers& numbers, const RecordingR
             if (stage.ok) continue;
             verification.ok = false;
             stage.max_abs = std::abs(check.recorded - check.expected);
-            stage.problem = fmt::format("[{}] is {:.6g}; from the stages before it, it would be {:.6g}", fmt::join(check.cell, ","),
-                                        check.recorded, check.expected);
+            stage.problem = fmt::format("{}[{}] is {:.6g}; from the stages before it, it would be {:.6g}", own == nullptr ? escaped(check.stage, 0) : "",
+                                        fmt::join(check.cell, ","), check.recorded, check.expected);
         }
     }
     return verification;
