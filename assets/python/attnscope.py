@@ -1356,8 +1356,8 @@ class Builder:
             if drop:
                 last = attention.add("dropped", "dropout", "BHTS", part, node=node, inputs=[last], rate=dropout_rate(node)).name
             else:
-                name = "weights" if early and i == early[-1] else "softmax"
                 what, more = what_changed(node, before, self.after.layouts)
+                name = "weights" if early and i == early[-1] else "masked" if what == "mask" and i > first_drop else "softmax"
                 last = attention.add(name, what, "BHTS", part, node=node, inputs=[last], **more).name
         self.attention.last_map = last
 
@@ -1975,7 +1975,10 @@ class _Fused:
         given = dict(zip(self.ORDERS[node.op].split(), node.args[3:]), **node.kwargs)
         self.mask = next((given[name] for name in ("attn_mask", "attn_bias") if type(given.get(name)) is Value), None)
         self.causal, self.dropout = bool(given.get("is_causal")), given.get("dropout_p") or 0.0
-        self.scale, self.given = given.get("scale"), given
+        self.scale, self.bias, self.unknown = given.get("scale"), None, []
+        if node.op == "flex_attention":
+            self.bias, self.mask = (each if type(each) is Value else None for each in node.args[3:5])
+            self.unknown = [name for name, each in zip(("score_mod", "block_mask"), node.args[3:5]) if each == UNKNOWN]
 
 
 def fused_attention(node):
@@ -1985,7 +1988,8 @@ def fused_attention(node):
     if not all(type(each) is Value and len(each.shape) >= 2 for each in (q, k, v)):
         return None
     attention = Attention(atoms, node)
-    split = len(q.shape) > 3 and not (_made_by(q, "unsqueeze", "view") and len(q.maker.args[0].shape) == 3 and q.shape[0] == 1)
+    lifted = _made_by(q, "unsqueeze", "view") and len(q.maker.args[0].shape) == 3 and q.shape[0] == 1
+    split = len(q.shape) > 3 and (not lifted or heads_are_channels(q))
     (t, d), (s, e), heads = q.shape[-2:], v.shape[-2:], q.shape[-3] if split else 1
     T, S, D, E = (atoms.new(size) for size in (t, s, d, e))
     batch = [atoms.new(size) for size in (q.shape[:-3] if split else q.shape[:-2])]
@@ -2020,27 +2024,47 @@ def fused_attention(node):
     if wide == "D":
         attention.roles["D"] = attention.roles["D"] | attention.roles["E"]
     before = math.prod(factor for chain in chains[:2] for _, factor, _, _ in chain.factors)
-    follow_stages(attention, node, (fused.scale or 1 / math.sqrt(d or 1)) * before, fused.mask, fused.causal,
-                  aligned(layout_of(result, H, T, S), fused.mask) if fused.mask is not None else None, fused.dropout)
+    follow_stages(attention, node, (fused.scale or 1 / math.sqrt(d or 1)) * before, fused, layout_of(result, H, T, S))
     context_stages(attention, node, [(result, out_layout)], behind)
+    if node.op.startswith("_scaled_dot_product") and _empty_rows_are_zero():
+        attention.stage("weights").more["empty_is_zero"] = True
     if node.op == "flex_attention":
-        for name in ("score_mod", "block_mask"):
+        for name in fused.unknown:
             attention.unfollowed.append({"what": f"flex_attention: {name}", "do": "give the scores to attnscope.save"})
-            for stage in attention.stages:
-                if stage.have == "follows":
-                    stage.have, stage.more["reason"] = "no", f"{name} of flex_attention cannot be followed"
+            weights = attention.stage("weights")
+            weights.op, weights.have, weights.more = "given", "no", {"called": name, "reason": f"{name} of flex_attention cannot be followed"}
     return attention
 
 
-def follow_stages(attention, node, scale, mask=None, causal=False, layout=None, dropout=0.0):
-    """The stages inside a kernel, which follow."""
+def heads_are_channels(q):
+    """Of [1,N,T,D]: were the N parts of one axis with D before? Then they are heads of one text, else texts."""
+    atoms = Atoms()
+    heads, width = atoms.new(q.shape[1]), atoms.new(q.shape[3])
+    chain = Chain(atoms, q, [[], heads, atoms.new(q.shape[2]), width])
+    return any(set(axis) & set(atoms.axis(heads)) and set(axis) & set(atoms.axis(width))
+               for layout in chain.layouts if layout is not None for axis in atoms.layout(layout))
+
+
+def _empty_rows_are_zero():
+    """Do fused kernels make rows without a key 0? (PyTorch before 2.5: NaN.)"""
+    import torch
+    return tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2]) >= (2, 5)
+
+
+def follow_stages(attention, node, scale, fused=None, layout=None):
+    """The stages inside a kernel, which follow. `layout`: that of the map."""
+    mask, causal, dropout = (fused.mask, fused.causal, fused.dropout) if fused is not None else (None, False, 0.0)
     attention.scale = scale
     attention.add("scores", "product", "BHTS", node=node, inputs=[attention.operands[name] for name in "qk"], have="follows")
     last = attention.add("scaled", "scale", "BHTS", node=node, inputs=["scores"], have="follows", by=scale).name
     if causal:
         last = attention.add("masked", "mask", "BHTS", node=node, inputs=[last], have="follows", causal=True).name
-    if mask is not None:
-        last = attention.add(*mask_or_bias(mask), "BHTS", node=node, inputs=[last], have="follows", how="add", mask=(mask, layout)).name
+    for added in filter(None, (fused.bias if fused is not None else None, mask if mask is not None and mask.dtype != "bool" else None)):
+        last = attention.add(*mask_or_bias(added), "BHTS", node=node, inputs=[last], have="follows", how="add",
+                             mask=(added, aligned(layout, added))).name
+    if mask is not None and mask.dtype == "bool":
+        last = attention.add("masked", "mask", "BHTS", node=node, inputs=[last], have="follows", how="masked_fill", fill=-math.inf,
+                             true_means="kept", mask=(mask, aligned(layout, mask))).name
     last = attention.add("weights", "softmax", "BHTS", node=node, inputs=[last], have="follows", over="S").name
     if dropout:
         last = attention.add("dropped", "dropout", "BHTS", node=node, inputs=[last], have="no", rate=dropout,
@@ -2669,6 +2693,7 @@ def unused_parameters(graph, names):
 # ---------------------------------------------------------------------------------------------------------------------------------------
 
 _OVERWRITES = frozenset("copy fill zero normal uniform random exponential".split())
+UNKNOWN = "unknown"
 _NOTHING = {}  # the named arguments of most operations
 _SIMPLE = frozenset((int, float, bool, str, type(None)))
 _SKIPPED = frozenset("is_same_size _local_scalar_dense equal _has_compatible_shallow_copy_type set_data size stride numel dim "
@@ -3022,8 +3047,36 @@ class Recorder:
         self.hold(fact, pairs, made)
         if fact.foreign:
             self.cannot_follow(f"operation {fact.function}", node.where, "its result is recorded, but not how it came about")
-        elif fact.op == "flex_attention" and getattr(args[3] if len(args) > 3 else None, "__name__", "") not in ("", "_identity"):
-            self.cannot_follow("flex_attention: score_mod", node.where, "give the scores to attnscope.save")
+        elif fact.op == "flex_attention":
+            node.args[3:5] = self.functions_of_flex(args)
+
+    def functions_of_flex(self, args):
+        """[bias, mask] that the functions given to `flex_attention` come to; None: it does nothing, UNKNOWN: it is neither. Both were
+        turned into graphs of elementwise operations by the library, which take whole axes of numbers as well as single ones."""
+        try:
+            (batch, heads, length, _), keys = args[0].shape, args[1].shape[2]
+            places = [self.torch.arange(size).view([size if axis == i else 1 for i in range(4)])
+                      for axis, size in enumerate((batch, heads, length, keys))]
+            with self.torch.no_grad():
+                mask = args[4][-1](*places, *args[8])
+                scores = [args[3](self.torch.full((1, 1, 1, 1), each), *places, *args[7]).double() for each in (0.0, 1.0, -3.5)]
+        except Exception:
+            return [UNKNOWN, UNKNOWN]
+        return [self.bias_of_flex(*scores), self.made_of_flex(mask, "bool", mask.all())]
+
+    def bias_of_flex(self, zero, one, other):
+        """What is added to every score, if that is all that happens."""
+        finite = zero.isfinite()
+        adds = one[finite].sub(zero[finite]).sub(1).abs().max() < 1e-5 and other[finite].sub(zero[finite]).add(3.5).abs().max() < 1e-5
+        if not adds or not all((each[~finite] == zero[~finite]).all() for each in (one, other)):
+            return UNKNOWN
+        return self.made_of_flex(zero.float(), "float32", not zero.any())
+
+    def made_of_flex(self, tensor, dtype, nothing):
+        self.graph.count += 1
+        while tensor.dim() < 4:
+            tensor = tensor[None]
+        return None if nothing else Value(self.graph.count, None, tuple(tensor.shape), dtype, data=tensor.cpu().numpy())
 
     # --- identity
 

@@ -50,9 +50,12 @@ private:
         constexpr std::int64_t kMostFollowed = std::int64_t{1} << 20;
         const std::int64_t rows = attention.size('B') * attention.size('H') * attention.size('T');
         if (rows <= 0 || rows > kMostFollowed / std::max<std::int64_t>(1, attention.size('S'))) return {};
-        const FindParameter none = [](const std::string&) { return std::optional<NamedArray>(); };
+        const FindParameter of_this_step = [this](const std::string& name) {
+            const std::string full = std::string(kParameters) + name;
+            return step.find(full) == nullptr ? std::nullopt : std::optional(step.read(full));
+        };
         try {
-            return Follower(graph, attention, step, none).computed(stage);
+            return Follower(graph, attention, step, of_this_step).computed(stage);
         } catch (const NotComputed&) {
             return {};
         }
@@ -105,7 +108,11 @@ void look_at_softmax(const Evidence& evidence) {
     const std::optional<Numbers> weights = evidence.numbers(attention.find("weights"));
     if (!weights || rows_sum_to_one(*weights)) return;  // divided by a sum over the keys afterwards
     const bool queries = over == 'T';
-    evidence.add(Gravity::Wrong, queries ? "softmax_over_queries" : "softmax_over_heads", softmaxes.front(),
+    evidence.add(Gravity::Wrong,
+                 queries       ? "softmax_over_queries"
+                 : over == 'B' ? "softmax_over_batch"
+                               : "softmax_over_heads",
+                 softmaxes.front(),
                  fmt::format("The softmax runs over the {}, but v is summed over the keys: rows of the weights do not sum to 1.",
                              queries       ? "queries"
                              : over == 'H' ? "heads"
@@ -115,8 +122,16 @@ void look_at_softmax(const Evidence& evidence) {
 
 void look_after_softmax(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
-    bool after = false;
+    bool after = false, dropped = false;
     for (const RecordedStage& stage : attention.stages) {
+        if (stage.op == "mask" && dropped) {
+            const RecordedStage* input = stage.inputs.empty() ? nullptr : attention.find(stage.inputs.front());
+            const std::optional<Numbers> before = evidence.numbers(input), left = evidence.numbers(&stage);
+            if (before && left && lost_part_of_a_row(*before, *left))
+                evidence.add(Gravity::Wrong, "mask_after_softmax", &stage,
+                             "The mask comes after the softmax and its dropout: what it takes away is missing in the sums of the rows.");
+            return;
+        }
         if (stage.op == "mask" && after) {
             const std::optional<Numbers> weights = evidence.numbers(attention.find("weights"));
             const std::optional<std::pair<double, double>> sums = weights ? sums_of_rows(*weights) : std::nullopt;
@@ -125,6 +140,7 @@ void look_after_softmax(const Evidence& evidence) {
                                 fmt::format("The mask comes after the softmax: rows sum to {:.2f} to {:.2f}.", sums->first, sums->second));
         }
         after = after || stage.op == "softmax";
+        dropped = dropped || (after && stage.op == "dropout");
     }
 }
 
@@ -183,6 +199,38 @@ void look_at_mask(const Evidence& evidence) {
     }
 }
 
+/// A mask over keys alone that shows what is padding, and hides the words.
+void look_at_padding(const Evidence& evidence) {
+    const RecordedStage* stage = evidence.with_op("mask");
+    if (stage == nullptr || evidence.attention.cross) return;
+    const auto words = std::find_if(evidence.graph.around.begin(), evidence.graph.around.end(), [](const RecordedStage& each) {
+        return each.op == "embedding" && each.axes == "BTC" && each.have == Have::Recorded;
+    });
+    const NamedArray* header = words == evidence.graph.around.end() ? nullptr : evidence.step.find(words->name);
+    if (header == nullptr || header->shape.size() != 3 || count_of(*header) > kMostNumbers) return;
+    const std::optional<Numbers> masked = evidence.numbers(evidence.attention.find("masked"));
+    if (masked && sees_copies_only(*masked, numbers_of(evidence.step.read(header->name), words->axes, evidence.step.source())))
+        evidence.add(Gravity::Wrong, "inverted_mask", stage,
+                     "The mask hides all words, and shows only copies of one word, which is the padding: it is the wrong way round.");
+}
+
+/// What becomes of a query without a key depends on the mask's number and on the library.
+void look_at_empty_rows(const Evidence& evidence) {
+    const RecordedStage *stage = evidence.with_op("mask"), *softmax = evidence.with_op("softmax");
+    const std::optional<Numbers> masked = evidence.numbers(evidence.attention.find("masked"));
+    const std::optional<MapRow> row = masked ? row_without_keys(*masked) : std::nullopt;
+    const std::optional<Numbers> weights = row && softmax != nullptr ? evidence.numbers(softmax) : std::nullopt;
+    if (!weights || weights->axes != masked->axes || weights->shape != masked->shape) return;
+    const std::int64_t map = row->text * masked->size('H') + row->head;
+    const auto first = static_cast<std::size_t>((map * masked->size('T') + row->query) * masked->size('S'));
+    const double weight = weights->values[first];
+    evidence.add(Gravity::WorthKnowing, "", stage,
+                 fmt::format("Query {} of text {} sees no key, and its weights are {}.", row->query, row->text,
+                             std::isnan(weight) ? "NaN"
+                             : weight == 0      ? "0"
+                                                : "spread over all keys"));
+}
+
 /// A cap behind the mask gives hidden keys a finite score again.
 void look_at_cap(const Evidence& evidence) {
     const auto place = [&](const RecordedStage* stage) { return stage - evidence.attention.stages.data(); };
@@ -237,6 +285,24 @@ void look_at_roles(const Evidence& evidence) {
     if (roles == "kqv")
         evidence.add(Gravity::Wrong, "qk_swapped", evidence.attention.find("k"),
                      "The keys come from " + of_keys + ", and the queries from the keys' map.");
+}
+
+/// Two of q, k and v that are one: a mistake if a map that bears the name of one of them was never used.
+void look_at_same_operands(const Evidence& evidence) {
+    std::string unused;
+    for (const Fact& fact : evidence.attention.facts)
+        if (fact.what == "unused_parameter" && role_of(fact.name) != 0 && unused.empty())
+            unused = fact.name.substr(0, fact.name.rfind('.'));
+    for (const auto& [one, other] : {std::pair("q", "k"), std::pair("k", "v"), std::pair("q", "v")}) {
+        const RecordedStage *a = evidence.attention.find(one), *b = evidence.attention.find(other);
+        if (a == nullptr || b == nullptr || a->op != "linear" || b->op != "linear" || a->parameters != b->parameters) continue;
+        const std::optional<Numbers> left = evidence.numbers(a), right = evidence.numbers(b);
+        if (!left || !right || left->shape != right->shape || left->values != right->values) continue;
+        const bool forgotten = !unused.empty() && !evidence.attention.of_library;
+        evidence.add(forgotten ? Gravity::Wrong : Gravity::WorthKnowing, forgotten ? "same_operands" : "", b,
+                     fmt::format("{} and {} are the same numbers{}.", one, other,
+                                 forgotten ? fmt::format("; {} was never used", escaped(unused)) : ", from one map"));
+    }
 }
 
 void look_at_facts(const Evidence& evidence) {
@@ -303,7 +369,10 @@ std::vector<CodeFinding> findings_in(const RecordedGraph& graph, const RecordedA
     look_at_heads(evidence);
     look_at_sign(evidence);
     look_at_mask(evidence);
+    look_at_padding(evidence);
+    look_at_empty_rows(evidence);
     look_at_roles(evidence);
+    look_at_same_operands(evidence);
     look_at_dropout(evidence);
     look_at_cap(evidence);
     if (const RecordedStage* rotated = attention.find("v_rotated"))

@@ -263,7 +263,12 @@ Numbers Follower::from_inputs(const RecordedStage& stage) {
     if (stage.op == "softmax") {
         if (attention_.has_fact("sink") && stage.extra == 0) throw NotComputed{"a sink takes part of each row"};
         if (stage.over == '?') throw NotComputed{"the axis of the softmax is unknown"};
-        return softmax_along(input(stage, 0), stage.over);
+        Numbers numbers = input(stage, 0);
+        const auto is_nan = [](double x) { return std::isnan(x); };
+        const bool zero = stage.empty_is_zero && std::none_of(numbers.values.begin(), numbers.values.end(), is_nan);
+        numbers = softmax_along(std::move(numbers), stage.over);
+        if (zero) std::replace_if(numbers.values.begin(), numbers.values.end(), is_nan, 0.0);
+        return numbers;
     }
     if (stage.op == "concat") return joined(stage);
     if (stage.op == "cast") return input(stage, 0);
@@ -308,8 +313,8 @@ Numbers Follower::mapped_in_kernel(const RecordedStage& stage) {
     const std::optional<NamedArray> weight = stage.parameters.empty() ? std::nullopt : parameter_(stage.parameters[0]);
     const std::optional<NamedArray> bias = stage.parameters.size() < 2 ? std::nullopt : parameter_(stage.parameters[1]);
     if (!weight || (stage.parameters.size() > 1 && !bias)) throw NotComputed{kUnknownParameters};
-    const bool fits = x.axes == "BTC" && weight->shape.size() == 2 && weight->shape[1] == x.size('C') &&
-                      (!bias || bias->count() == weight->shape[0]);
+    const bool fits =
+        x.axes == "BTC" && weight->shape.size() == 2 && weight->shape[1] == x.size('C') && (!bias || bias->count() == weight->shape[0]);
     if (!fits) throw NotComputed{"its parameters have another size"};
     const std::size_t role = stage.axes == "BTC" ? 0 : std::string_view("qkv").find(stage.name);
     const bool is_part = stage.axes != "BTC";
@@ -317,8 +322,7 @@ Numbers Follower::mapped_in_kernel(const RecordedStage& stage) {
     if (role > 2 || width <= 0 || weight->shape[0] != (is_part ? 3 * width : width)) throw NotComputed{kUnknownChannels};
     std::vector<std::int64_t> shape{x.size('B'), x.size('T'), width};
     if (is_part) shape = {x.size('B'), attention_.size('H'), x.size('T'), attention_.size('D')};
-    return mapped(x, {*weight, bias ? &*bias : nullptr, false, static_cast<std::int64_t>(role) * width}, stage.axes, shape,
-                  step_.source());
+    return mapped(x, {*weight, bias ? &*bias : nullptr, false, static_cast<std::int64_t>(role) * width}, stage.axes, shape, step_.source());
 }
 
 Numbers Follower::after_dropout(const RecordedStage& stage, const Numbers& recorded) {

@@ -88,6 +88,7 @@ void read_operation(JsonObject& entry, RecordedStage& stage) {
     entry.read("extra", stage.extra, 0, kMostCount);
     entry.read("kernel", stage.kernel);
     entry.read("padded", stage.padded);
+    entry.read("empty_is_zero", stage.empty_is_zero);
     stage.eps = number_in(entry, "eps", std::numeric_limits<double>::quiet_NaN());
 }
 

@@ -41,6 +41,7 @@ struct RecordedStage {
     char over = 'S';                      ///< the softmax's axis; '?' if it is none of the letters
     bool on_operands = false;             ///< q or k was multiplied instead of the scores
     std::int64_t extra = 0;               ///< columns after the keys (a sink)
+    bool empty_is_zero = false;           ///< of a softmax inside a kernel: rows without a key become 0, not NaN
     bool padded = false;                  ///< of a kernel's result: rows of zeros stand for no position
     std::string kernel;                   ///< the attention whose kernel made it, if that is one of PyTorch's that compute whole layers
     std::string tensor;                   ///< its name in the files of the steps; "": ATTENTION/STAGE

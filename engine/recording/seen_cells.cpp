@@ -64,6 +64,58 @@ bool rows_sum_to_one(const Numbers& weights) {
     return sums && std::abs(sums->first - 1) <= allowed && std::abs(sums->second - 1) <= allowed;
 }
 
+bool lost_part_of_a_row(const Numbers& before, const Numbers& after) {
+    const Rows rows(before), later(after);
+    if (!rows.is_map() || before.axes != after.axes || before.shape != after.shape) return false;
+    for (std::int64_t row = 0; row < rows.count(); ++row) {
+        bool lost = false, left = false;
+        for (std::int64_t key = 0; key < rows.keys; ++key) {
+            lost = lost || (rows.at(row, key) != 0 && later.at(row, key) == 0);
+            left = left || later.at(row, key) != 0;
+        }
+        if (lost && left) return true;
+    }
+    return false;
+}
+
+bool sees_copies_only(const Numbers& masked, const Numbers& vectors) {
+    const Rows rows(masked);
+    const std::int64_t texts = masked.size('B'), width = vectors.size('C');
+    const bool fits = rows.is_map() && vectors.axes == "BTC" && vectors.size('B') == texts && vectors.size('T') == rows.keys && texts > 0;
+    if (!fits || rows.count() % texts != 0 || width == 0) return false;
+    const double *seen = nullptr, *hidden = nullptr;
+    std::int64_t many = 0;
+    bool differ = false;
+    for (std::int64_t row = 0; row < rows.count(); ++row) {
+        const std::int64_t text = row / (rows.count() / texts), first = text * (rows.count() / texts);
+        for (std::int64_t key = 0; key < rows.keys; ++key) {
+            const bool open = rows.at(row, key) > kHidden;
+            if (open != (rows.at(first, key) > kHidden)) return false;
+            if (row != first) continue;
+            const double* vector = vectors.values.data() + (text * rows.keys + key) * width;
+            const double*& other = open ? seen : hidden;
+            if (other == nullptr) other = vector;
+            const bool copy = std::equal(vector, vector + width, other);
+            if (open && !copy) return false;
+            many += open ? 1 : 0;
+            differ = differ || (!open && !copy);
+        }
+    }
+    return many > 1 && differ;
+}
+
+std::optional<MapRow> row_without_keys(const Numbers& masked) {
+    const Rows rows(masked);
+    if (!rows.is_map() || masked.axes.size() > 4) return {};
+    for (std::int64_t row = 0; row < rows.count(); ++row) {
+        bool sees = false;
+        for (std::int64_t key = 0; key < rows.keys; ++key) sees = sees || rows.at(row, key) > kHidden;
+        const std::int64_t map = row / rows.queries, heads = masked.size('H');
+        if (!sees) return MapRow{map / heads, map % heads, rows.query(row)};
+    }
+    return {};
+}
+
 bool has_weight_ahead(const Numbers& weights) {
     const Rows rows(weights);
     if (!rows.is_map() || rows.keys != rows.queries) return false;

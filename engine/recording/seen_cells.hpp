@@ -26,6 +26,17 @@ Seen pattern_of(const Numbers& masked);
 bool rows_sum_to_one(const Numbers& weights);
 /// The least and the greatest sum of a row that is not all 0; nothing if there is none.
 std::optional<std::pair<double, double>> sums_of_rows(const Numbers& weights);
+/// Whether a map of weights lost a part of a row, not all of it, to what came after it. Both have the same shape.
+bool lost_part_of_a_row(const Numbers& before, const Numbers& after);
+/// Whether a mask that hides the same keys from all queries of a text hides all words but one: the keys that are seen, of all texts, are
+/// copies of each other, and those that are hidden are not. `vectors` are those of the words, [B,T,C].
+bool sees_copies_only(const Numbers& masked, const Numbers& vectors);
+/// A row of a masked map.
+struct MapRow {
+    std::int64_t text, head, query;
+};
+/// The first row that sees no key; nothing if every row sees one.
+std::optional<MapRow> row_without_keys(const Numbers& masked);
 /// Whether a query has weight on a key after it. False if there are not as many keys as queries.
 bool has_weight_ahead(const Numbers& weights);
 /// Whether the keys from `first` on are all the same.

@@ -22,6 +22,11 @@ if torch is not None:
     import torch.nn.functional as F
     import ways_test
 
+try:
+    FLEX = torch is not None and bool(__import__("torch.nn.attention.flex_attention"))
+except ImportError:
+    FLEX = False
+
 # Ways that are mistakes, and what they are called.
 WRONG_WAYS = {"softmax_over_queries": {"no_scale", "softmax_over_queries"}, "part_of_a_map_is_hidden": {"no_scale"},
               "boolean_index": {"no_scale"}, "nan_rows_made_zero": {"no_scale"}, "mask_after_the_softmax": {"mask_after_softmax"},
@@ -174,15 +179,63 @@ if torch is not None:
         scores = (q @ k.transpose(2, 3) / 2).masked_fill(SEEN == 0, -math.inf)
         return (torch.tanh(scores / 5.0) * 5.0).softmax(-1) @ v
 
+    class Named(nn.Module):
+        """Queries, keys and values come from maps with their names, as many as `roles` has."""
+
+        def __init__(self, roles):
+            super().__init__()
+            self.roles, (self.q, self.k, self.v) = roles, (nn.Linear(12, 12) for _ in range(3))
+
+        def forward(self, x):
+            q, k, v = (getattr(self, role)(x).view(2, 5, 3, 4).transpose(1, 2) for role in self.roles)
+            return (q @ k.transpose(2, 3) / 2).softmax(-1) @ v
+
+    class Words(nn.Module):
+        """A text of ids, of which 0 is padding, that a mask hides; or all the others."""
+
+        def __init__(self, inverted, kernel=False):
+            super().__init__()
+            self.inverted, self.words, self.places = inverted, nn.Embedding(9, 12), nn.Embedding(5, 12)
+            self.attention = nn.MultiheadAttention(12, 3, batch_first=True) if kernel else Named("qkv")
+
+        def forward(self, _):
+            ids = torch.tensor([[3, 4, 5, 6, 0], [7, 8, 3, 0, 0]])
+            hidden, x = (ids != 0) if self.inverted else (ids == 0), self.words(ids) + self.places(torch.arange(5))
+            if isinstance(self.attention, nn.MultiheadAttention):
+                return self.attention(x, x, x, key_padding_mask=hidden)[0]
+            q, k, v = (getattr(self.attention, role)(x).view(2, 5, 3, 4).transpose(1, 2) for role in "qkv")
+            return (q @ k.transpose(2, 3) / 2).masked_fill(hidden[:, None, None], -math.inf).softmax(-1) @ v
+
+    class MaskedAfterDropout(nn.Module):
+        def forward(self, x):
+            q, k, v = of_heads(x)
+            return F.dropout((q @ k.transpose(2, 3) / 2).softmax(-1), 0.2, self.training).masked_fill(SEEN == 0, 0) @ v
+
+    class NoKeys(nn.Module):
+        """The third query sees none."""
+
+        def __init__(self, fill):
+            super().__init__()
+            self.fill = fill
+
+        def forward(self, x):
+            q, k, v = of_heads(x)
+            hidden = torch.arange(5)[:, None].expand(5, 5) == 2
+            return (q @ k.transpose(2, 3) / 2).masked_fill(hidden, self.fill).softmax(-1) @ v
+
+    def over_the_batch(x):
+        q, k, v = of_heads(x)
+        return (q @ k.transpose(2, 3) / 2).softmax(0) @ v
+
     class Drawn(nn.Module):
         def forward(self, x):
             q, k, v = of_heads(x)
             weights = (q @ k.transpose(2, 3) / 2).softmax(-1)
             return weights * (torch.rand_like(weights) > 0.3) / 0.7 @ v
 
-    OTHERWISE = {"heads_split_without_transpose": [cut_before_told_apart], "mask_after_softmax": [zeros_by_index, zeros_by_where],
+    OTHERWISE = {"heads_split_without_transpose": [cut_before_told_apart], "mask_after_softmax": [zeros_by_index, zeros_by_where, MaskedAfterDropout()],
                  "mask_sign": [subtracted_twice, hidden_by_a_large_number], "softcap_after_mask": [capped_behind_the_mask],
-                 "causal_leaks_one": [row_by_row], "dropout_left_on": [Drawn().eval()]}
+                 "causal_leaks_one": [row_by_row], "inverted_mask": [Words(True).eval(), Words(True, kernel=True).eval()], "dropout_left_on": [Drawn().eval()], "softmax_over_batch": [over_the_batch]}
 
 
 @reading.unittest.skipIf(not PROGRAM, "not run here: the program is not known")
@@ -245,6 +298,71 @@ class ProgramTest(reading.FolderTest):
                     wrong = findings(examine(path)[1], "wrong")
                     self.assertEqual([each["bug"] for each in wrong], [mistake])
                     self.assertRegex(wrong[0]["line"], r"^program_test\.py:\d+$")
+
+    def of_module(self, module, name):
+        """The report of a module in evaluation."""
+        path = self.path(name)
+        torch.manual_seed(2)
+        with torch.no_grad(), attnscope.record(path):
+            module.eval()(torch.randn(2, 5, 12))
+        return examine(path)[1]
+
+    def test_operands_that_are_one_are_named(self):
+        for roles, said in (("qqv", "q and k are the same numbers; k was never used."), ("qkk", "k and v are the same numbers; v was never used."),
+                            ("kqk", "q and v are the same numbers; v was never used.")):
+            with self.subTest(roles=roles):
+                wrong = findings(self.of_module(Named(roles), roles), "wrong")
+                self.assertIn(("same_operands", said), [(each["bug"], each["text"]) for each in wrong])
+        shared = Named("qqv")
+        del shared.k
+        report = self.of_module(shared, "shared")
+        self.assertEqual(report["attentions"][0]["verdict"], "correct")
+        self.assertEqual([each["text"] for each in findings(report, "worth knowing")], ["q and k are the same numbers, from one map."])
+        self.assertEqual(findings(self.of_module(Named("qkv"), "own"), "worth knowing"), [])
+
+    def test_masks_that_hide_padding_are_right(self):
+        for kernel in (False, True):
+            report = self.of_module(Words(False, kernel), f"words-{kernel}")
+            self.assertEqual((report["attentions"][0]["verdict"], report["attentions"][0]["findings"]), ("correct", []))
+
+    def test_rows_without_a_key_are_told(self):
+        for fill, are in ((-math.inf, "NaN"), (-1e30, "spread over all keys")):
+            report = self.of_module(NoKeys(fill), f"no-keys-{fill}")
+            self.assertEqual([each["text"] for each in findings(report, "worth knowing")],
+                             [f"Query 2 of text 0 sees no key, and its weights are {are}."])
+            self.assertEqual(report["attentions"][0]["verdict"], "correct")
+
+    @unittest.skipUnless(torch is not None and hasattr(F, "scaled_dot_product_attention"), "this PyTorch has no such kernel")
+    def test_rows_without_a_key_inside_of_a_kernel(self):
+        seen = SEEN.bool().clone()
+        seen[2] = False
+        path, (q, k, v) = self.path(), (torch.randn(2, 3, 5, 4) for _ in range(3))
+        with torch.no_grad(), attnscope.record(path):
+            F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+        report = examine(path)[1]
+        self.assertEqual(report["attentions"][0]["verdict"], "correct")
+        self.assertIn("sees no key", report["attentions"][0]["findings"][0]["text"])
+
+    @unittest.skipUnless(FLEX, "this PyTorch has no flex_attention")
+    def test_functions_of_flex_attention_become_masks_and_biases(self):
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+        (q, k, v), slopes = (torch.randn(2, 3, 6, 8) for _ in range(3)), torch.tensor([0.5, 0.25, 0.125])
+        causal = create_block_mask(lambda b, h, i, j: i >= j, None, None, 6, 6, device="cpu")
+        cases = {"plain": {}, "causal": {"block_mask": causal}, "hidden by scores": {"score_mod": lambda s, b, h, i, j: torch.where(
+            i >= j, s, -math.inf)}, "alibi": {"score_mod": lambda s, b, h, i, j: s - slopes[h] * (i - j).abs(), "block_mask": causal}}
+        for name, given in cases.items():
+            with self.subTest(name), torch.no_grad():
+                path = self.path(name)
+                with attnscope.record(path):
+                    flex_attention(q, k, v, **given)
+                report = examine(path)[1]
+                self.assertEqual((report["attentions"][0]["verdict"], report["unfollowed"]), ("correct", []), report)
+        path = self.path("capped")
+        with torch.no_grad(), attnscope.record(path):
+            flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: torch.tanh(s))
+        report = examine(path)[1]
+        self.assertEqual(report["attentions"][0]["verdict"], "unknown")
+        self.assertEqual(report["attentions"][0]["unfollowed"][0]["what"], "flex_attention: score_mod")
 
     def test_one_changed_number_is_found(self):
         """The check of the arithmetic can fail, at every stage that has one."""

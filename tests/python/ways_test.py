@@ -1163,6 +1163,17 @@ def low_rank_adapter(see):
     see("weights", weights), see("context", weights @ v, "BHTD")
 
 
+@way(scale=0.5)
+def only_the_largest_scores(see):
+    """They are put back among cells of −∞."""
+    q, k, v = (randn(2, 3, 5, 4) for _ in range(3))
+    scores = q @ k.transpose(-2, -1) / 2
+    largest, places = scores.topk(2, -1)
+    masked = torch.full_like(scores, -math.inf).scatter(-1, places, largest)
+    weights = masked.softmax(-1)
+    see("masked", masked), see("weights", weights), see("context", weights @ v, "BHTD")
+
+
 @way(kind="self")
 def batch_second(see):
     """[T, B, C], as older code of PyTorch has it."""
@@ -1230,6 +1241,13 @@ def pytorch_attention_with_weights(see):
     result, weights = attention(x, x, x, attn_mask=torch.ones(5, 5, dtype=torch.bool).triu(1), average_attn_weights=False)
     see("weights", weights) if attention.training and torch.is_grad_enabled() else None
     see("attention_out", result, "BTC")
+
+
+@way("grad", axes={"B": 1, "H": 3, "G": 3, "T": 5, "S": 5, "D": 4})
+def pytorch_attention_of_one_text(see):
+    """Its heads are no texts, although a single text has no axis of its own on the way to the kernel."""
+    attention, x = nn.MultiheadAttention(12, 3, batch_first=True), randn(1, 5, 12)
+    see("attention_out", attention(x, x, x, need_weights=False)[0], "BTC")
 
 
 @way()

@@ -34,8 +34,9 @@ reference::Verification checked(const RecordedNumbers& numbers, const RecordingR
             if (stage.ok) continue;
             verification.ok = false;
             stage.max_abs = std::abs(check.recorded - check.expected);
-            stage.problem = fmt::format("{}[{}] is {:.6g}; from the stages before it, it would be {:.6g}", own == nullptr ? escaped(check.stage, 0) : "",
-                                        fmt::join(check.cell, ","), check.recorded, check.expected);
+            stage.problem =
+                fmt::format("{}[{}] is {:.6g}; from the stages before it, it would be {:.6g}",
+                            own == nullptr ? escaped(check.stage, 0) : "", fmt::join(check.cell, ","), check.recorded, check.expected);
         }
     }
     return verification;
