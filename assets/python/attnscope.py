@@ -2674,6 +2674,16 @@ def compare_targets(ids, targets, line):
     return []
 
 
+def unused_results(nodes):
+    """Names of the weights of linear maps whose results reach nothing, not even through views."""
+    def reaches_nothing(value):
+        return all(user.kind in ("view", "permute", "same") and all(map(reaches_nothing, user.results)) for user in value.users or ())
+
+    products = [(node, strip(each).parameter) for node in nodes if node.kind == "product" for each in node.inputs() if is_parameter(each)]
+    unused = [(name, all(map(reaches_nothing, node.results))) for node, name in products if name and name.endswith("weight")]
+    return sorted({name for name, _ in unused} - {name for name, nothing in unused if not nothing})
+
+
 def unused_parameters(graph, names):
     """Names of parameters whose module, or the module around it, ran, but which no operation used."""
     used = {strip(value).parameter or value.parameter for node in graph.nodes for value in node.inputs()}
@@ -3738,6 +3748,9 @@ class Description:
         block = no_residual(attention, self.nodes, unused, self.step.names)
         if block is not None:
             facts.append({"what": "no_residual", "class": type(block.module).__name__, "name": self.step.names.path(block)})
+        if attention.context is not None:
+            before = [node for node in self.nodes.get(attention.call, ()) if node.number < attention.context.node.number]
+            facts += [{"what": "unused_result", "name": name} for name in unused_results(before)]
         stages = [self.stage(attention, stage) for stage in attention.stages]
         if getattr(attention, "layer_result", None) is not None:
             self.given += self.layer(attention, stages)

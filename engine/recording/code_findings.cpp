@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
 #include "engine/recording/follower.hpp"
+#include "engine/recording/known_rotation.hpp"
 #include "engine/recording/numbers.hpp"
 #include "engine/recording/seen_cells.hpp"
 
@@ -214,6 +216,56 @@ void look_at_padding(const Evidence& evidence) {
                      "The mask hides all words, and shows only copies of one word, which is the padding: it is the wrong way round.");
 }
 
+/// A mask that has no axis of keys hides whole rows: what is padding is still attended to.
+void look_at_padded_queries(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    if (attention.cross || attention.size('T') != attention.size('S')) return;
+    const RecordedStage* found = nullptr;
+    for (const RecordedStage& stage : attention.stages) {
+        if (stage.op != "mask") continue;
+        const auto mask = std::find_if(evidence.graph.around.begin(), evidence.graph.around.end(),
+                                       [&](const RecordedStage& each) { return each.name == stage.mask; });
+        if (stage.mask.empty() || mask == evidence.graph.around.end() || mask->axes.find('S') != std::string::npos) return;
+        if (mask->axes.find('B') != std::string::npos && mask->axes.find('T') != std::string::npos) found = &stage;
+    }
+    const std::optional<Numbers> masked = found == nullptr ? std::nullopt : evidence.numbers(found);
+    if (masked && row_without_keys(*masked))
+        evidence.add(Gravity::Wrong, "padding_on_queries", found,
+                     "The mask hides whole queries, and no key: what is padding is still attended to by the others.");
+}
+
+void look_at_bias(const Evidence& evidence) {
+    const RecordedStage *bias = evidence.with_op("bias"), *mask = evidence.with_op("mask");
+    const NamedArray* header = bias == nullptr || mask == nullptr ? nullptr : evidence.step.find(bias->mask);
+    const auto around = std::find_if(evidence.graph.around.begin(), evidence.graph.around.end(),
+                                     [&](const RecordedStage& each) { return bias != nullptr && each.name == bias->mask; });
+    if (header == nullptr || around == evidence.graph.around.end() || count_of(*header) > kMostNumbers || count_of(*header) == 0) return;
+    if (header->shape.size() != around->axes.size() || header->dtype == DType::Bool) return;
+    if (favours_far_keys(numbers_of(evidence.step.read(header->name), around->axes, evidence.step.source())))
+        evidence.add(Gravity::Wrong, "alibi_sign", bias, "The bias grows with the distance: it favours the keys that are farthest away.");
+}
+
+/// A query and a key of the same token have to be turned alike.
+void look_at_rotation(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    const RecordedStage *q = attention.find("q_rotated"), *k = attention.find("k_rotated");
+    if (q == nullptr || k == nullptr || attention.cross || attention.size('T') != attention.size('S')) return;
+    const auto numbers = [&](const RecordedStage& stage) {
+        return std::pair(evidence.numbers(stage.inputs.empty() ? nullptr : attention.find(stage.inputs.front())), evidence.numbers(&stage));
+    };
+    const auto [q_before, q_after] = numbers(*q);
+    const auto [k_before, k_after] = numbers(*k);
+    if (!q_before || !q_after || !k_before || !k_after) return;
+    KnownRotation of_one;
+    const bool known = of_one.keep(*k_before, *k_after) || of_one.keep(*q_before, *q_after);
+    const std::optional<double> of_q = known ? first_turn(*q_before, *q_after, *of_one.form()) : std::nullopt;
+    const std::optional<double> of_k = known ? first_turn(*k_before, *k_after, *of_one.form()) : std::nullopt;
+    constexpr double kOtherPosition = 0.05;
+    if (of_q && of_k && std::abs(std::remainder(*of_q - *of_k, 2 * std::numbers::pi)) > kOtherPosition)
+        evidence.add(Gravity::Wrong, "position_offset", q,
+                     "The query and the key of one token are rotated as if they stood at different positions.");
+}
+
 /// What becomes of a query without a key depends on the mask's number and on the library.
 void look_at_empty_rows(const Evidence& evidence) {
     const RecordedStage *stage = evidence.with_op("mask"), *softmax = evidence.with_op("softmax");
@@ -291,7 +343,7 @@ void look_at_roles(const Evidence& evidence) {
 void look_at_same_operands(const Evidence& evidence) {
     std::string unused;
     for (const Fact& fact : evidence.attention.facts)
-        if (fact.what == "unused_parameter" && role_of(fact.name) != 0 && unused.empty())
+        if ((fact.what == "unused_parameter" || fact.what == "unused_result") && role_of(fact.name) != 0 && unused.empty())
             unused = fact.name.substr(0, fact.name.rfind('.'));
     for (const auto& [one, other] : {std::pair("q", "k"), std::pair("k", "v"), std::pair("q", "v")}) {
         const RecordedStage *a = evidence.attention.find(one), *b = evidence.attention.find(other);
@@ -311,6 +363,9 @@ void look_at_facts(const Evidence& evidence) {
         if (fact.what == "no_residual" && !attention.of_library)
             evidence.add(Gravity::Wrong, "no_residual", nullptr,
                          fmt::format("{} replaces its input: nothing adds it back after the attention.", escaped(fact.class_name)));
+        if (fact.what == "unused_result" && role_of(fact.name) != 0 && !attention.of_library)
+            evidence.add(Gravity::Wrong, "unused_parameter", nullptr,
+                         fmt::format("What {} computes reaches nothing.", escaped(fact.name.substr(0, fact.name.rfind('.')))));
         if (fact.what == "gqa_tiled")
             evidence.add(
                 Gravity::Unusual, "gqa_tiled", attention.find("k"),
@@ -370,7 +425,10 @@ std::vector<CodeFinding> findings_in(const RecordedGraph& graph, const RecordedA
     look_at_sign(evidence);
     look_at_mask(evidence);
     look_at_padding(evidence);
+    look_at_padded_queries(evidence);
     look_at_empty_rows(evidence);
+    look_at_bias(evidence);
+    look_at_rotation(evidence);
     look_at_roles(evidence);
     look_at_same_operands(evidence);
     look_at_dropout(evidence);

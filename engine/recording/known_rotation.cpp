@@ -46,7 +46,6 @@ public:
         return form;
     }
 
-private:
     /// By which angle a pair turned at a position; nothing if its numbers in all heads did not turn alike.
     std::optional<double> angle_at(std::int64_t position, std::int64_t first, std::int64_t second) const {
         std::complex<double> turn = 0;
@@ -68,6 +67,7 @@ private:
         return std::arg(unit);
     }
 
+private:
     /// How far a pair turns from a position to the next: ever more exactly, as later positions turn farther.
     std::optional<double> frequency_of(std::int64_t first, std::int64_t second) const {
         const std::optional<double> start = angle_at(0, first, second);
@@ -113,6 +113,11 @@ bool KnownRotation::keep(const Numbers& before, const Numbers& after) {
             return form_->neighbours == neighbours && form_->size == size && std::abs(found->base / form_->base - 1) <= kSameBase;
         }
     return false;
+}
+
+std::optional<double> first_turn(const Numbers& before, const Numbers& after, const RotationForm& form) {
+    if (before.shape != after.shape || before.shape.size() < 2 || before.count() == 0 || before.shape.back() < form.size) return {};
+    return Turned(before, after).angle_at(0, 0, form.neighbours ? 1 : form.size / 2);
 }
 
 std::vector<std::int64_t> halves_of_neighbours(const RotationForm& form, std::int64_t head_size) {

@@ -32,10 +32,10 @@ bool sees_exactly(const Rows& rows, const std::function<bool(std::int64_t query,
 
 Seen pattern_of(const Numbers& masked) {
     const Rows rows(masked);
-    if (!rows.is_map() || rows.queries < 3) return Seen::Other;
+    if (!rows.is_map() || rows.queries < 2) return Seen::Other;
     if (rows.keys > rows.queries)
         return sees_exactly(rows, [](auto query, auto key) { return key <= query; }) ? Seen::FromTheFirstKey : Seen::Other;
-    if (rows.keys != rows.queries) return Seen::Other;
+    if (rows.keys != rows.queries || rows.queries < 3) return Seen::Other;
     if (sees_exactly(rows, [](auto query, auto key) { return key <= query + 1; })) return Seen::OneAhead;
     if (sees_exactly(rows, [](auto query, auto key) { return key < query; })) return Seen::NotItself;
     if (sees_exactly(rows, [](auto query, auto key) { return key >= query; })) return Seen::OnlyAhead;
@@ -102,6 +102,19 @@ bool sees_copies_only(const Numbers& masked, const Numbers& vectors) {
         }
     }
     return many > 1 && differ;
+}
+
+bool favours_far_keys(const Numbers& bias) {
+    const Rows rows(bias);
+    if (!rows.is_map() || rows.keys < 3 || rows.queries < 3 || rows.queries != rows.keys) return false;
+    for (std::int64_t row = 0; row < rows.count(); ++row) {
+        const double slope = rows.at(row, 0) - rows.at(row, 1);
+        for (std::int64_t key = 0; key < rows.query(row); ++key) {
+            const double step = rows.at(row, key) - rows.at(row, key + 1);
+            if (!(step > 0) || std::abs(step - slope) > 1e-4 * slope + 4 * bias.eps * std::abs(rows.at(row, key))) return false;
+        }
+    }
+    return true;
 }
 
 std::optional<MapRow> row_without_keys(const Numbers& masked) {

@@ -190,6 +190,17 @@ if torch is not None:
             q, k, v = (getattr(self, role)(x).view(2, 5, 3, 4).transpose(1, 2) for role in self.roles)
             return (q @ k.transpose(2, 3) / 2).softmax(-1) @ v
 
+    class Forgotten(Named):
+        """The keys are computed, and then the queries are taken."""
+
+        def __init__(self):
+            super().__init__("qkv")
+
+        def forward(self, x):
+            q, k, v = (getattr(self, role)(x).view(2, 5, 3, 4).transpose(1, 2) for role in self.roles)
+            k = q
+            return (q @ k.transpose(2, 3) / 2).softmax(-1) @ v
+
     class Words(nn.Module):
         """A text of ids, of which 0 is padding, that a mask hides; or all the others."""
 
@@ -223,6 +234,31 @@ if torch is not None:
             hidden = torch.arange(5)[:, None].expand(5, 5) == 2
             return (q @ k.transpose(2, 3) / 2).masked_fill(hidden, self.fill).softmax(-1) @ v
 
+    def far_keys(x):
+        q, k, v = of_heads(x)
+        distance = torch.arange(5)[:, None] - torch.arange(5)
+        bias = torch.tensor([0.5, 0.25, 0.125])[:, None, None] * distance
+        return (q @ k.transpose(2, 3) / 2 + bias).masked_fill(SEEN == 0, -math.inf).softmax(-1) @ v
+
+    def turned(x, first=0):
+        """Rotary positions, from `first` on."""
+        angles = (torch.arange(5) + first)[:, None] * torch.tensor([1.0, 0.01])
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()], -1)
+
+    def one_position_further(x):
+        q, k, v = of_heads(x)
+        return (turned(q, 1) @ turned(k).transpose(2, 3) / 2).softmax(-1) @ v
+
+    def hides_queries(x):
+        q, k, v = of_heads(x)
+        words = torch.tensor([[3, 4, 5, 6, 0], [7, 8, 3, 0, 0]])
+        return (q @ k.transpose(2, 3) / 2).masked_fill((words == 0)[:, None, :, None], -1e9).softmax(-1) @ v
+
+    def from_the_first_key(x):
+        q, k, v = of_heads(x)
+        return (q[:, :, 3:] @ k.transpose(2, 3) / 2).masked_fill(torch.ones(2, 5).triu(1).bool(), -1e9).softmax(-1) @ v
+
     def over_the_batch(x):
         q, k, v = of_heads(x)
         return (q @ k.transpose(2, 3) / 2).softmax(0) @ v
@@ -235,7 +271,8 @@ if torch is not None:
 
     OTHERWISE = {"heads_split_without_transpose": [cut_before_told_apart], "mask_after_softmax": [zeros_by_index, zeros_by_where, MaskedAfterDropout()],
                  "mask_sign": [subtracted_twice, hidden_by_a_large_number], "softcap_after_mask": [capped_behind_the_mask],
-                 "causal_leaks_one": [row_by_row], "inverted_mask": [Words(True).eval(), Words(True, kernel=True).eval()], "dropout_left_on": [Drawn().eval()], "softmax_over_batch": [over_the_batch]}
+                 "causal_leaks_one": [row_by_row], "inverted_mask": [Words(True).eval(), Words(True, kernel=True).eval()], "dropout_left_on": [Drawn().eval()], "softmax_over_batch": [over_the_batch], "alibi_sign": [far_keys],
+                 "position_offset": [one_position_further], "padding_on_queries": [hides_queries], "causal_offset": [from_the_first_key]}
 
 
 @reading.unittest.skipIf(not PROGRAM, "not run here: the program is not known")
@@ -313,6 +350,9 @@ class ProgramTest(reading.FolderTest):
             with self.subTest(roles=roles):
                 wrong = findings(self.of_module(Named(roles), roles), "wrong")
                 self.assertIn(("same_operands", said), [(each["bug"], each["text"]) for each in wrong])
+        wrong = findings(self.of_module(Forgotten(), "forgotten"), "wrong")
+        self.assertEqual([each["text"] for each in wrong], ["q and k are the same numbers; k was never used.",
+                                                            "What k computes reaches nothing."])
         shared = Named("qqv")
         del shared.k
         report = self.of_module(shared, "shared")
