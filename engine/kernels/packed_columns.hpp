@@ -15,6 +15,9 @@ ATTN_INLINE void forget_origin(Number& number) {
     __asm__("" : "+r"(number));
 }
 
+/// The same for a vector, which then stays in a register instead of being read again for every use.
+ATTN_INLINE void forget_origin(Vec<float>& numbers) { __asm__("" : "+v"(numbers)); }
+
 /// Distance from a column to the next, and to the third after it: with the factors of an address, these reach sixteen columns from four.
 struct RowBytes {
     std::int64_t one, three;
@@ -34,6 +37,13 @@ ATTN_INLINE Dwords every_fourth(const Byte* p, const RowBytes& rows) {
     all = _mm512_inserti32x4(all, sixteen_at(p + 4 * rows.one), 1);
     all = _mm512_inserti32x4(all, sixteen_at(p + 8 * rows.one), 2);
     return reinterpret_cast<Dwords>(_mm512_inserti32x4(all, sixteen_at(p + 4 * rows.three), 3));
+}
+/// A function of every bit of three vectors, as one instruction, which the compiler does not find by itself. Bit 4 a + 2 b + c of kTable is
+/// its value for bits a, b and c.
+template <int kTable>
+ATTN_INLINE Dwords bitwise(Dwords a, Dwords b, Dwords c) {
+    return reinterpret_cast<Dwords>(
+        _mm512_ternarylogic_epi32(reinterpret_cast<Whole>(a), reinterpret_cast<Whole>(b), reinterpret_cast<Whole>(c), kTable));
 }
 /// The half-precision numbers in the lower two bytes of the lanes.
 ATTN_INLINE Vec<float> lower_halves(Dwords x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(reinterpret_cast<Whole>(x))); }
@@ -90,7 +100,11 @@ constexpr std::int32_t kCountedBits = static_cast<std::int32_t>(((1U << kBits) -
 /// Bytes whose lowest kBits bits are those of `low`, and whose others those of `rest`.
 template <int kBits>
 ATTN_INLINE Dwords joined_bits(Dwords low, Dwords rest) {
+#if defined(__AVX512F__)
+    return bitwise<0xCA>(Dwords{} + kCountedBits<kBits>, low, rest);  // a ? b : c
+#else
     return (low & kCountedBits<kBits>) | (rest & ~kCountedBits<kBits>);
+#endif
 }
 ATTN_INLINE Dwords byte_at(Dwords x, int i) { return shifted(x, 8 * i) & 255; }
 ATTN_INLINE Vec<float> as_floats(Dwords x) { return __builtin_convertvector(x, Vec<float>); }
@@ -197,10 +211,13 @@ struct Centred {
         // Byte 2 of the float 1 also contains the lowest bit of the exponent, which must stay set.
         constexpr std::int32_t kKept = kTo == 2 ? static_cast<std::int32_t>(0x80808080U) : 0;
         Dwords number;
-        if constexpr (kTo == 2 && kVectorBytes == 64) {  // with AVX-512, masking and setting bits are one instruction
+#if defined(__AVX512F__)
+        if constexpr (kTo == 2) {
             const Dwords moved = i > kTo ? shifted(plane, 8 * (i - kTo)) : plane << (8 * (kTo - i));
-            number = (moved & (((1 << kBits) - 1) << (8 * kTo))) | one;
-        } else {
+            number = bitwise<0xEA>(moved, Dwords{} + (((1 << kBits) - 1) << (8 * kTo)), one);  // (a & b) | c
+        } else
+#endif
+        {
             number = byte_into<kTo>(one, (plane & kCountedBits<kBits>) | kKept, i);
         }
         return multiply_add(scaled, reinterpret_cast<Vec<float>>(number), taken);
@@ -445,11 +462,12 @@ struct ColumnsOfQ6_K {
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int) {
         const std::int64_t half = p / 128 % 2;
-        Dwords all[4];
-        load_sixteen(columns, 194, all);
-        d = upper_halves(all[3]);
-        load_sixteen(columns, 192, all);
-        for (int i = 0; i < 2; ++i) factors[i] = half == 0 ? all[i] : all[2 + i];
+        // The last 32 bytes: 14 of quanta, 16 of group scales and the block's scale.
+        Dwords tail[8];
+        load_thirty_two(columns, 178, tail);
+        d = upper_halves(tail[7]);
+        for (int i = 0; i < 2; ++i)
+            factors[i] = half == 0 ? shifted(tail[3 + i], 16) | tail[4 + i] << 16 : shifted(tail[5 + i], 16) | tail[6 + i] << 16;
         Dwords high[8];  // two bits of each of the four groups of 32
         load_thirty_two(columns, 128 + half * 32, high);
 #pragma GCC unroll 2
