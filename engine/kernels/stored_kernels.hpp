@@ -25,6 +25,9 @@ struct StoredKernels {
     void (*widen)(NumberKind kind, const void* data, std::int64_t n, float* out);
     /// Packs op(B) [k,n] as Kernels::pack_b() does.
     void (*pack)(const StoredMatrix& b, std::int64_t k, std::int64_t n, float* packed);
+    /// The same for the op(B) of C = A B, and computes the first rows of C meanwhile where that is faster. Returns their number;
+    /// `arguments` leaves B out.
+    std::int64_t (*pack_and_multiply)(const GemmArguments<float>& arguments, const StoredMatrix& b, float* packed);
     /// C = A B for up to kFewStoredRows rows of A, reading B as it is stored; `arguments` leaves B out. Returns false without doing
     /// anything where packing is at least as fast.
     bool (*multiply_rows)(const GemmArguments<float>& arguments, const StoredMatrix& b);

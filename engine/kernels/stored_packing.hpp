@@ -25,14 +25,19 @@ void pack_columns_widened(const StoredMatrix& b, std::int64_t k, std::int64_t j,
 }
 
 #if defined(__AVX2__)
-/// Prefetches what follows byte `at` of a vector of columns by kAhead bytes: so many columns at once are too much for the hardware
-/// prefetcher. Behind the end of a column come the first bytes of the one that is `panel` columns further on.
+/// What follows byte `at` of the column that begins at `first`, some way ahead: so many columns at once are too much for the hardware
+/// prefetcher. Behind the end of a column come the first bytes of the one that is `columns` further on.
+ATTN_INLINE const Byte* ahead_of(const Byte* first, std::int64_t row_bytes, std::int64_t at, std::int64_t columns) {
+    constexpr std::int64_t kAhead = 256;
+    return first + at + kAhead + (at + kAhead < row_bytes ? 0 : (columns - 1) * row_bytes);
+}
+
+/// Prefetches as much of a column as is unpacked together.
 template <class Columns>
-ATTN_INLINE void prefetch_columns(const Byte* first, std::int64_t row_bytes, std::int64_t at, std::int64_t panel) {
-    constexpr std::int64_t kAhead = 256, kBytes = Columns::kNumbers * Columns::kBlock.bytes / Columns::kBlock.numbers;
-    const Byte* column = first + at + kAhead + (at + kAhead < row_bytes ? 0 : (panel - 1) * row_bytes);
-    for (int i = 0; i < kWidth<float>; ++i, column += row_bytes)
-        for (std::int64_t line = 0; line < kBytes; line += 64) __builtin_prefetch(column + line);
+ATTN_INLINE void prefetch_column(const Byte* column) {
+    constexpr std::int64_t kBytes = Columns::kNumbers * Columns::kBlock.bytes / Columns::kBlock.numbers;
+#pragma GCC unroll 8
+    for (std::int64_t line = 0; line < kBytes; line += 64) __builtin_prefetch(column + line);
 }
 
 /// Packs as many vectors of the panel's columns as are whole and returns their number of columns; 0 if k is not a multiple of kNumbers.
@@ -45,7 +50,8 @@ std::int64_t pack_columns_unpacked(const StoredMatrix& b, std::int64_t k, std::i
     const Byte* block = b.data + j * b.row_bytes;
     for (std::int64_t p = 0; p < k; p += kNumbers)
         for (std::int64_t i = 0; i < whole; i += kW) {
-            prefetch_columns<Columns>(block + i * b.row_bytes, b.row_bytes, p * Columns::kBlock.bytes / Columns::kBlock.numbers, here);
+            const Byte* ahead = ahead_of(block + i * b.row_bytes, b.row_bytes, p * Columns::kBlock.bytes / Columns::kBlock.numbers, here);
+            for (int lane = 0; lane < kW; ++lane, ahead += b.row_bytes) prefetch_column<Columns>(ahead);
             Columns columns;
 #pragma GCC unroll 16
             for (int piece = 0; piece < Columns::kPieces; ++piece)

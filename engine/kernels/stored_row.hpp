@@ -180,23 +180,27 @@ void multiply_while_loading(const GemmArguments<float>& g, const StoredMatrix& b
     }
 }
 
-/// The same for kinds with kNumbers = 128. So many numbers, written out as above, take more instructions than the processor keeps decoded,
-/// and there are enough of them to load all at once: the last ones are still multiplied meanwhile.
-template <class Columns, int kSets>
-void multiply_after_loading(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
+/// The same for kinds with kNumbers = 128, and for the first kRows rows of C. With kPacks also copies the columns to `panel`, in the time
+/// that the sums leave. So many numbers, written out as above, take more instructions than the processor keeps decoded, and there are
+/// enough of them to load all at once: the last ones are still multiplied meanwhile.
+template <class Columns, int kSets, int kRows, bool kPacks>
+void multiply_after_loading(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j, [[maybe_unused]] float* panel) {
     constexpr std::int64_t kW = kWidth<float>, kCount = kSets * kW;
     constexpr BlockSize kBlock = Columns::kBlock;
-    // Every step prefetches its share of the next columns, in the order of addresses.
+    // Every step prefetches its share of what comes next: of the next columns, in the order of addresses, or when packing, which takes
+    // longer than reading, of what follows in each column.
     constexpr std::int64_t kAhead = (4 * kCount * kBlock.bytes + kBlock.numbers - 1) / kBlock.numbers, kLines = (kAhead + 63) / 64;
     const RowBytes rows(b.row_bytes);
     const Byte* const first = b.data + j * b.row_bytes;
     const Byte* ahead = first + kCount * b.row_bytes;
+    const std::int64_t a_row = g.lda;
     for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth) {
         const std::int64_t depth = depth_at(g, p);
-        Vec<float> sum[kSets] = {};
+        Vec<float> sum[kRows][kSets] = {};
         for (std::int64_t q = p; q < p + depth; q += Columns::kNumbers) {
             Columns columns[kSets];
             const Byte* const block = first + q / kBlock.numbers * kBlock.bytes;
+            if constexpr (kPacks) ahead = ahead_of(first, b.row_bytes, q * kBlock.bytes / kBlock.numbers, kCount);
             for (int set = 0; set < kSets; ++set) columns[set].load({block + set * kW * rows.one, rows}, q, 0);
 #pragma GCC unroll 4
             for (int part = 0; part < Columns::kNumbers / 32; ++part) {
@@ -204,27 +208,44 @@ void multiply_after_loading(const GemmArguments<float>& g, const StoredMatrix& b
                 for (int set = 0; set < kSets; ++set) columns[set].begin(part);
                 const float* a = g.a + q + part * 32;
 #pragma GCC unroll 1
-                for (int fours = 0; fours < 8; ++fours, a += 4, ahead += kAhead) {
+                for (int fours = 0; fours < 8; ++fours, a += 4, ahead += kPacks ? rows.one : kAhead) {
+                    if constexpr (kPacks) {
+                        prefetch_column<Columns>(ahead);
+                    } else {
 #pragma GCC unroll 8
-                    for (std::int64_t line = 0; line < kLines; ++line) __builtin_prefetch(ahead + line * kAhead / kLines);
+                        for (std::int64_t line = 0; line < kLines; ++line) __builtin_prefetch(ahead + line * kAhead / kLines);
+                    }
 #pragma GCC unroll 4
-                    for (int i = 0; i < 4; ++i)
+                    for (int i = 0; i < 4; ++i) {
+                        Vec<float> value[kSets];
 #pragma GCC unroll 4
-                        for (int set = 0; set < kSets; ++set)
-                            sum[set] = multiply_add(splat(a[i]), columns[set].value(part, fours, i), sum[set]);
+                        for (int set = 0; set < kSets; ++set) {
+                            value[set] = columns[set].value(part, fours, i);
+                            if constexpr (kPacks) store(panel + set * kW, value[set]);
+                        }
+#pragma GCC unroll 8
+                        for (int row = 0; row < kRows; ++row) {
+                            Vec<float> x = splat(a[row * a_row + i]);
+                            if constexpr (kRows > 1) forget_origin(x);
+#pragma GCC unroll 4
+                            for (int set = 0; set < kSets; ++set) sum[row][set] = multiply_add(x, value[set], sum[row][set]);
+                        }
+                        if constexpr (kPacks) panel += Tile<float>::kColumns;
+                    }
                 }
             }
         }
-        float sums[kCount];
-        for (int set = 0; set < kSets; ++set) store(sums + set * kW, sum[set]);
-        store_row_sums(g, j, kCount, p, depth, sums);
+        float sums[kRows * kCount];
+#pragma GCC unroll 16
+        for (int i = 0; i < kRows * kSets; ++i) store(sums + i * kW, sum[i / kSets][i % kSets]);
+        for (int row = 0; row < kRows; ++row) store_row_sums(row_of(g, row), j, kCount, p, depth, sums + row * kCount);
     }
 }
 
 template <class Columns, int kSets>
 void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
     if constexpr (Columns::kNumbers == 32) multiply_while_loading<Columns, kSets>(g, b, j);
-    else multiply_after_loading<Columns, kSets>(g, b, j);
+    else multiply_after_loading<Columns, kSets, 1, false>(g, b, j, nullptr);
 }
 
 /// Vectors of columns at a time. While one sum waits for its own latency, the numbers of the others are unpacked; there are registers for
@@ -277,5 +298,40 @@ bool multiply_rows_stored(const GemmArguments<float>& g, const StoredMatrix& b) 
     return true;
 }
 
-constexpr StoredKernels kStoredTable = {
-    .widen = &widen, .pack = &pack_stored, .multiply_rows = &multiply_rows_stored, .sum_of_words = &sum_of_words};
+#if defined(__AVX2__)
+/// Rows that are multiplied while a panel is packed, and vectors of columns at a time: as many sums as leave registers for unpacking, and
+/// still enough to hide each other's latency.
+constexpr int kRowsWhilePacking = 4, kSetsWhilePacking = 2;
+
+/// Packs B and computes the first rows of C, whose number is returned; 0 without doing anything if some panel is not whole.
+template <class Columns>
+std::int64_t multiply_and_pack(const GemmArguments<float>& g, const StoredMatrix& b, float* packed) {
+    constexpr std::int64_t kColumns = Tile<float>::kColumns, kCount = kSetsWhilePacking * kWidth<float>;
+    static_assert(kColumns % kCount == 0);
+    if (g.m < kRowsWhilePacking || g.n % kColumns != 0 || g.k % Columns::kNumbers != 0) return 0;
+    for (std::int64_t j = 0; j < g.n; j += kCount)
+        multiply_after_loading<Columns, kSetsWhilePacking, kRowsWhilePacking, true>(g, b, j,
+                                                                                    packed + (j - j % kColumns) * g.k + j % kColumns);
+    return kRowsWhilePacking;
+}
+#endif
+
+std::int64_t pack_and_multiply_stored(const GemmArguments<float>& g, const StoredMatrix& b, float* packed) {
+    std::int64_t done = 0;
+#if defined(__AVX2__)
+    if (b.transpose == Transpose::Yes && g.transpose_a == Transpose::No)
+        done = with_columns(b.kind, [&](auto columns) -> std::int64_t {
+            using Columns = typename decltype(columns)::Type;
+            if constexpr (Columns::kNumbers == 32) return 0;
+            else return multiply_and_pack<Columns>(g, b, packed);
+        });
+#endif
+    if (done == 0) pack_stored(b, g.k, g.n, packed);
+    return done;
+}
+
+constexpr StoredKernels kStoredTable = {.widen = &widen,
+                                        .pack = &pack_stored,
+                                        .pack_and_multiply = &pack_and_multiply_stored,
+                                        .multiply_rows = &multiply_rows_stored,
+                                        .sum_of_words = &sum_of_words};

@@ -109,16 +109,17 @@ StoredMatrix stored_matrix(const MatrixView& b) {
             block.bytes};
 }
 
-/// Converts some columns of op(B) to Kernels::pack_b()'s layout.
+/// Converts some columns of op(B) to Kernels::pack_b()'s layout. Returns how many rows of the product were computed meanwhile.
 template <class Scalar>
-void pack_converted(const MatrixView& columns, Scalar* packed) {
+std::int64_t pack_converted(const GemmArguments<Scalar>& g, const MatrixView& columns, Scalar* packed) {
     if constexpr (std::is_same_v<Scalar, float>) {
         const StoredMatrix stored = stored_matrix(columns);
-        if (stored.data != nullptr) return stored_kernels().pack(stored, columns.rows, columns.columns, packed);
+        if (stored.data != nullptr) return stored_kernels().pack_and_multiply(g, stored, packed);
     }
     Scalar* numbers = scratch<Scalar, ScratchUse::Widened>(columns.rows * columns.columns);
     copy_numbers(columns, numbers);
     kernels<Scalar>().pack_b(numbers, columns.columns, Transpose::No, columns.rows, columns.columns, packed);
+    return 0;
 }
 
 /// Multiplies a few rows, reading op(B) as it is stored. Returns false without doing anything if that is impossible or slower.
@@ -137,11 +138,11 @@ template <class Scalar>
 void converted_columns(const GemmArguments<Scalar>& g, const MatrixView& b, std::int64_t first, std::int64_t last) {
     GemmArguments<Scalar> here = columns_of(g, first, last);
     Scalar* packed = scratch<Scalar, ScratchUse::Converted>(kernels<Scalar>().packed_size(g.k, last - first));
-    pack_converted(b.columns_from(first, last - first), packed);
+    const std::int64_t done = pack_converted(here, b.columns_from(first, last - first), packed);
     here.packed_b = packed;
     here.packed_k = g.k;
     here.packed_n = last - first;
-    gemm(here);
+    gemm(rows_of(here, done, here.m));
 }
 
 /// A product whose B is stored in another number kind, a few columns at a time.

@@ -252,6 +252,37 @@ TEST(StoredKernels, ARowTimesColumnsOfEveryCountHasTheBitsOfTheProductWithFloats
     }
 }
 
+TEST(StoredKernels, RowsThatAreMultipliedWhilePackingHaveTheBitsOfTheProductWithFloats) {
+    const CounterRandom random(23, 1);
+    for (const KernelBuild build : available_kernel_builds()) {
+        const Kernels<float>& kernels = kernels_of<float>(build);
+        std::vector<float> scratch(static_cast<std::size_t>(kernels.gemm_scratch));
+        for (const NumberKind kind : kKinds)
+            for (const std::int64_t k : column_lengths_of(kind))
+                for (const std::int64_t n : {63, 64, 128})
+                    for (const std::int64_t m : {3, 4, 5}) {
+                        const DrawnColumns drawn(kind, k, n);
+                        const std::string what = std::string(kernel_build_name(build)) + " " + name_of(kind) + " " + std::to_string(m) +
+                                                 " x " + std::to_string(n) + " x " + std::to_string(k);
+                        std::vector<float> a(static_cast<std::size_t>(m * k)), expected(static_cast<std::size_t>(m * n)), got = expected;
+                        for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(random.normal(i));
+                        GemmArguments<float> g{.m = m, .n = n, .k = k, .a = a.data(), .lda = k, .c = expected.data(), .ldc = n};
+                        g.b = drawn.floats.data(), g.ldb = n;
+                        kernels.gemm(g, scratch.data());
+                        std::vector<float> floats(static_cast<std::size_t>(kernels.packed_size(k, n)), -1), packed = floats;
+                        kernels.pack_b(drawn.floats.data(), n, Transpose::No, k, n, floats.data());
+                        g.b = nullptr, g.ldb = 0, g.c = got.data();
+                        const std::int64_t done = stored_kernels_of(build).pack_and_multiply(g, drawn.stored, packed.data());
+                        EXPECT_EQ(packed, floats) << what;
+                        const bool some = build != KernelBuild::Baseline && block_size(kind).numbers == 256 && n % 64 == 0 && m >= 4;
+                        EXPECT_EQ(done > 0, some) << what;
+                        for (std::int64_t i = 0; i < done * n; ++i)
+                            ASSERT_TRUE(same_bits(got[static_cast<std::size_t>(i)], expected[static_cast<std::size_t>(i)]))
+                                << what << ", number " << i;
+                    }
+    }
+}
+
 TEST(StoredKernels, AViewThatBeginsWithinABlockIsReadToo) {
     const NumberKind kind = NumberKind::Q4_K;
     const auto bytes = drawn_bytes(kind, 20 * 512, 13);
