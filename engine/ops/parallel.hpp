@@ -94,7 +94,7 @@ void parallel_for(std::int64_t count, [[maybe_unused]] std::int64_t cost, const 
     if (const int threads = worth_it ? next_team_size() : 1; threads > 1) {
         // Every thread starts with a fixed part, so that it touches the same memory each time. The rest goes to whichever thread is free,
         // because processors of a shared machine are rarely equally fast.
-        const std::int64_t part = count / (8 * threads) + 1;
+        const std::int64_t part = std::max<std::int64_t>(count / (8 * threads), 1);
         std::atomic<std::int64_t> taken{0};
         TeamFailure failure;
 #pragma omp parallel num_threads(threads)
