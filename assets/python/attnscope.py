@@ -3797,6 +3797,7 @@ class Description:
         if isinstance(value.buffer, Nested):
             entries[-1]["padded"] = True
         self.tensor(entries[-1]["name"], [(attention, value, layout)], "BTC", value)
+        self.around.named[value] = (None, entries[-1]["name"])  # the next layer reads it
         return entries
 
     def stage(self, attention, stage):

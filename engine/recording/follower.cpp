@@ -195,6 +195,10 @@ Numbers Follower::input(const RecordedStage& stage, std::size_t place) {
         for (const RecordedAttention& other : graph_.attentions)
             for (const RecordedStage& each : other.stages)
                 if (full_name(other, each) == name) return recorded_numbers(name, each.axes);
+    for (const RecordedAttention& other : graph_.attentions)
+        for (const RecordedStage& each : other.stages)
+            if (!stage.kernel.empty() && other.name == stage.kernel && &other != &attention_ && full_name(other, each) == name)
+                return Follower(graph_, other, step_, parameter_).computed(each);
     throw NotComputed{"its input " + escaped(name) + " was not recorded"};
 }
 

@@ -85,6 +85,7 @@ private:
     Numbers recorded(Follower& follower, const StagePair& at) {
         try {
             if (std::optional<Numbers> numbers = follower.recorded(*at.stage)) return std::move(*numbers);
+            if (!at.stage->kernel.empty()) return follower.computed(*at.stage);
         } catch (const NotComputed& problem) {
             refuse(at, "cannot be read: " + problem.why);
         }
