@@ -148,7 +148,7 @@ std::string Follower::why_missing(const RecordedStage& stage) {
     if (stage.have == Have::No) return "not recorded";
     try {
         computed(stage);
-        return "not recorded";
+        return "not recorded; it follows from what was";
     } catch (const NotComputed& problem) {
         return "not recorded, and it cannot be computed: " + problem.why;
     }

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "app/panels/kit/recorded_attentions.hpp"
 #include "app/panels/views/shown_numbers.hpp"
 #include "app/session/document/look.hpp"
+#include "app/session/values/verification.hpp"
 #include "engine/io/safetensors.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -107,6 +109,37 @@ TEST_F(RecordingView, EveryViewDrawsItOrSaysWhyNot) {
         with_context([&](PanelContext& context) { EXPECT_EQ(disagreement_in_window(context), "") << static_cast<int>(shown); });
         EXPECT_EQ(session->message(), "");
     }
+}
+
+/// Of two layers of PyTorch's, each of which is one operation, no map was recorded: all follow from their parameters.
+TEST_F(RecordingView, WhatAKernelKeptIsDrawnInEveryView) {
+    std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/recorded/layers.attn", folder_ / "own.attn");
+    open(folder_ / "own.attn");
+    for (const View shown : {View::Step, View::Heads, View::Grid, View::Totals, View::Doctor}) {
+        view.view = shown;
+        frames(3, ui_frame);
+        canvas.calls.clear();
+        frame(ui_frame);
+        EXPECT_TRUE(shown == View::Doctor || !canvas.calls.empty()) << static_cast<int>(shown);
+        with_context([&](PanelContext& context) { EXPECT_EQ(disagreement_in_window(context), "") << static_cast<int>(shown); });
+        EXPECT_EQ(session->message(), "");
+    }
+    const std::vector<float> weights = numbers(Stage::Weights);
+    ASSERT_EQ(weights.size(), 100U);
+    for (std::size_t row = 0; row < weights.size(); row += 5)
+        EXPECT_NEAR(std::accumulate(weights.begin() + static_cast<std::ptrdiff_t>(row),
+                                    weights.begin() + static_cast<std::ptrdiff_t>(row) + 5, 0.0F),
+                    1, 1e-5);
+    view.view = View::Step;
+    show({Stage::Weights, 0});
+    session->wait();
+    frames(3, ui_frame);
+    with_context([](PanelContext& context) {
+        const auto verification = context.ask(facet::Verification{});
+        ASSERT_TRUE(verification);
+        EXPECT_TRUE(verification->ok);
+        EXPECT_EQ(verification->stages.size(), 2U) << "what each layer leaves";
+    });
 }
 
 /// Of a language model that PyTorch recorded; the palette has the same line.

@@ -197,7 +197,7 @@ Badge badge_of_recording(const PanelContext& context, const reference::Verificat
     if (followed == 0) return {colors.faint, "as recorded", "", "Nothing tells how your code made these numbers."};
     return {colors.good, "follows", fmt::format("{} of {} stages", followed, all),
             fmt::format("{} of {} stages were computed again from the stages before them, in double precision, and agree but for what "
-                        "rounding can do. Of the others it is not known how your code made them.{}",
+                        "rounding can do. The others were not recorded, or it is not known how your code made them.{}",
                         followed, all, is_edited ? " That is said of what was recorded, without your edits." : "")};
 }
 

@@ -21,3 +21,19 @@ with torch.no_grad(), attnscope.record(run, model):
 other = torch.tensor([[8, 9, 7, 10, 0, 2, 3, 8]])
 with torch.no_grad():
     np.savez(os.path.join(HERE, "other.npz"), tokens=other.numpy().astype(np.int32), logits=model(other).numpy())
+
+# Two of PyTorch's encoder layers, each of which is one operation, and the maps of weights that it keeps to itself.
+layers = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 12, batch_first=True), 2, enable_nested_tensor=False).eval()
+for parameter in layers.parameters():
+    torch.nn.init.normal_(parameter, std=0.5)
+padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+x = torch.randn(2, 5, 8)
+run = os.path.join(HERE, "layers.attn")
+shutil.rmtree(run, ignore_errors=True)
+with torch.no_grad(), attnscope.record(run, layers):
+    layers(x, src_key_padding_mask=padding)
+maps = {}
+for number, layer in enumerate(layers.layers):
+    maps[f"weights.{number}"] = layer.self_attn(x, x, x, key_padding_mask=padding, average_attn_weights=False)[1].detach().numpy()
+    x = layer(x, src_key_padding_mask=padding)
+np.savez(os.path.join(HERE, "layers.npz"), result=x.detach().numpy(), **maps)
