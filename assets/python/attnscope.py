@@ -464,7 +464,7 @@ class Product:
 
     def __init__(self, node, a, b, bias=None, alpha=1):
         self.node, self.a, self.b, self.bias, self.alpha, self.result = node, a, b, bias, alpha, node.results[0]
-        self.atoms, self.additive, self.pooled = Atoms(), False, False
+        self.atoms, self.op, self.pooled = Atoms(), "product", False
 
     def only_sums(self, known):
         """Is the larger operand, which has every axis of the product, one of these values? Then it is summed, some cells left out."""
@@ -473,7 +473,7 @@ class Product:
 
     def arrange_sum(self, wide):
         """The operands are added, not multiplied. Returns the axes of the sum."""
-        self.additive, axes = True, [self.atoms.new(size) for size in wide]
+        self.op, axes = "additive", [self.atoms.new(size) for size in wide]
         self.a_layout, self.b_layout = ([axis if size > 1 else [] for axis, size in zip(axes[len(wide) - len(each.shape):], each.shape)]
                                         for each in (self.a, self.b))
         return axes
@@ -513,10 +513,27 @@ def product_of(node):
             return Product(node, args[1], args[2], bias, node.kwargs.get("alpha", 1))
         return Product(node, args[0], args[1])
     if node.op == "sum" and _made_by(args[0], "mul"):
-        axis, (a, b) = _one_axis(node, len(args[0].shape)), map(before_repeating, args[0].maker.args[:2])
+        units = [before_unit(each) for each in args[0].maker.args[:2]]
+        axis, (a, b) = _one_axis(node, len(args[0].shape)), map(before_repeating, args[0].maker.args[:2]) if None in units else units
         if axis is not None and type(a) is Value and type(b) is Value and args[0].size and _has_axis(a, args[0], axis) and _has_axis(
                 b, args[0], axis) and (a.size != b.size or args[0].size > a.size):
-            return Product(node, a, b)
+            product = Product(node, a, b)
+            product.op = "product" if None in units else "cosine"
+            return product
+    return None
+
+
+def before_unit(value):
+    """What was repeated for pairs, and then divided by its own length, as `cosine_similarity` does it; None for anything else."""
+    if not _made_by(value, "div") or type(value.maker.args[1]) is not Value:
+        return None
+    wide, length = value.maker.args[:2]
+    for _ in range(8):
+        if length is wide:
+            return before_repeating(wide)
+        if length.maker is None or length.maker.op not in ("sqrt", "clamp_min", "clone", "sum", "pow", "mul", "linalg_vector_norm", "norm"):
+            return None
+        length = length.maker.args[0]
     return None
 
 
@@ -1285,7 +1302,7 @@ class Builder:
             before.append((product.node, product.alpha))
         scale, here = 1.0, [(product.result, product.out_layout)]
         last, operands = "scores", [attention.operands[name] for name in "qk"]
-        op = "additive" if product.additive else "product"
+        op = product.op
         bias = product.bias if type(product.bias) is Value and not is_zero(product.bias) else None
         if before or bias is not None:
             attention.add("scores", op, "BHTS", node=product.node, inputs=operands, have="follows")

@@ -45,7 +45,7 @@ std::optional<CellPlaces> cells_of(const Numbers& numbers, const AttentionGroup&
 }
 
 /// Operations that read two tensors; the others read one.
-bool reads_two(std::string_view op) { return op == "product" || op == "additive" || op == "add" || op == "join"; }
+bool reads_two(std::string_view op) { return op == "product" || op == "cosine" || op == "additive" || op == "add" || op == "join"; }
 
 /// Goes through a graph in order of computation and finds out what edits make of it.
 class GraphEditor {

@@ -229,13 +229,17 @@ Numbers Follower::scaled(const RecordedStage& stage) {
 
 /// The letter that two operands share and the result lacks.
 Numbers Follower::product(const RecordedStage& stage) {
-    const Numbers a = input(stage, 0), b = input(stage, 1);
+    Numbers a = input(stage, 0), b = input(stage, 1);
     char summed = 0;
     for (const char letter : a.axes)
         if (b.axes.find(letter) != std::string::npos && stage.axes.find(letter) == std::string::npos) summed = letter;
     if (summed == 0) throw NotComputed{"its axes do not tell what is summed"};
     expect_to_fit(a, b);
     expect_room(a, b, stage.axes);
+    if (stage.op == "cosine") {
+        a = of_length_one(std::move(a), summed);
+        b = of_length_one(std::move(b), summed);
+    }
     return product_over(a, b, stage.axes, summed, attention_.repeat);
 }
 
@@ -260,7 +264,7 @@ Numbers Follower::computed(const RecordedStage& stage) {
 }
 
 Numbers Follower::from_inputs(const RecordedStage& stage) {
-    if (stage.op == "product") return product(stage);
+    if (stage.op == "product" || stage.op == "cosine") return product(stage);
     if (stage.op == "scale") return scaled(stage);
     if (stage.op == "cap" && !std::isnan(stage.by)) return capped_at(input(stage, 0), stage.by);
     if (stage.op == "mask" || stage.op == "bias") return masked(stage);

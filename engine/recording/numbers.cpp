@@ -143,6 +143,26 @@ Numbers product_over(const Numbers& a, const Numbers& b, const std::string& axes
     return result;
 }
 
+Numbers of_length_one(Numbers numbers, char letter) {
+    constexpr double kShortest = 1e-8;
+    const std::int64_t length = numbers.size(letter), step = std::max<std::int64_t>(stride_of(numbers, letter), 1);
+    for (std::int64_t vector = 0; vector < numbers.count() / std::max<std::int64_t>(length, 1); ++vector) {
+        const std::int64_t first = vector / step * step * length + vector % step;
+        const auto at = [&](std::int64_t i) { return place(first + i * step); };
+        double squares = 0, slack = 0;
+        for (std::int64_t i = 0; i < length; ++i) squares += numbers.values[at(i)] * numbers.values[at(i)];
+        for (std::int64_t i = 0; i < length; ++i) slack = std::max(slack, numbers.slack[at(i)]);
+        const double size = std::max(std::sqrt(squares), kShortest);
+        for (std::int64_t i = 0; i < length; ++i) {
+            numbers.values[at(i)] /= size;
+            // The length is off by no more than all of its numbers together.
+            numbers.slack[at(i)] = (numbers.slack[at(i)] + std::sqrt(static_cast<double>(length)) * slack) / size +
+                                   rounding(numbers.eps, static_cast<double>(length) + 4, std::abs(numbers.values[at(i)]));
+        }
+    }
+    return numbers;
+}
+
 Numbers scaled_by(Numbers numbers, double factor) {
     for (std::size_t i = 0; i < numbers.values.size(); ++i) {
         numbers.values[i] *= factor;

@@ -38,6 +38,8 @@ Numbers numbers_of(const NamedArray& array, const std::string& axes, const std::
 /// Sum over the letter `summed` of a times b; `repeat` heads of the result share a head of what has the letter G.
 Numbers product_over(const Numbers& a, const Numbers& b, const std::string& axes, char summed, std::int64_t repeat);
 Numbers scaled_by(Numbers numbers, double factor);
+/// Vectors along a letter, each divided by its length (by 10⁻⁸ if it is shorter).
+Numbers of_length_one(Numbers numbers, char letter);
 /// cap · tanh(x / cap)
 Numbers capped_at(Numbers numbers, double cap);
 /// Along a letter; a row of −∞ alone becomes NaN.

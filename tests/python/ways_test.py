@@ -1163,6 +1163,16 @@ def low_rank_adapter(see):
     see("weights", weights), see("context", weights @ v, "BHTD")
 
 
+@way()
+def cosine_similarity(see):
+    """The library repeats queries and keys for each other, and divides by their lengths then."""
+    q, k, v = (randn(2, 3, 5, 4) for _ in range(3))
+    see("q", q, "BHTD"), see("k", k, "BHSD")
+    scores = F.cosine_similarity(q.unsqueeze(-2), k.unsqueeze(-3), dim=-1)
+    weights = (scores * 10).softmax(-1)
+    see("scores", scores), see("weights", weights), see("context", weights @ v, "BHTD")
+
+
 @way(scale=0.5)
 def only_the_largest_scores(see):
     """They are put back among cells of −∞."""
