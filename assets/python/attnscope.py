@@ -1304,6 +1304,8 @@ class Builder:
         last, operands = "scores", [attention.operands[name] for name in "qk"]
         op = product.op
         bias = product.bias if type(product.bias) is Value and not is_zero(product.bias) else None
+        if bias is not None and product.node.kwargs.get("beta", 1) != 1 and bias.held() and bias.dtype.startswith("float"):
+            bias = multiplied(bias, product.node.kwargs["beta"])
         if before or bias is not None:
             attention.add("scores", op, "BHTS", node=product.node, inputs=operands, have="follows")
             if before:
@@ -1582,11 +1584,18 @@ class Maps:
                 return attention.add("masked", "add", "BHTS", part, node=node, inputs=[last, term.name]).name
         if _made_by(strip(other, ("view", "permute", "same", "broadcast", "cut")), "max", "amax"):
             return last
-        how = node.op
+        how, factor = node.op, node.argument(2, "alpha", 1)
         if how == "sub" and before is node.args[0] and other.held() and other.dtype.startswith("float"):
-            other, how = Value(other.number, None, other.shape, other.dtype, data=-other.read()), "add"
+            other, how, factor = multiplied(other, -factor), "add", 1
+        elif factor != 1 and other is node.args[1] and other.held() and other.dtype.startswith("float"):
+            other = multiplied(other, factor)
         name, what = mask_or_bias(other)
         return attention.add(name, what, "BHTS", part, node=node, inputs=[last], how=how, mask=(other, aligned(layout, other))).name
+
+
+def multiplied(value, factor):
+    """What was added to a map with a factor."""
+    return Value(value.number, None, value.shape, value.dtype, data=np.multiply(value.read(), factor, dtype=value.read().dtype))
 
 
 class Behind:
@@ -1746,23 +1755,23 @@ def context_stages(attention, node, parts, behind):
 def kind_of(q, k, sizes):
     """"self" if q and k come from one tensor, "cross" if from two; by lengths where that is not known."""
     def sources(value):
-        found, todo, steps = set(), [value], 0
+        """(what linear maps read, other beginnings) behind a value."""
+        mapped, found, todo, steps = set(), set(), [value], 0
         while todo and steps < 60:
             steps += 1
             value = strip(todo.pop(), ("view", "permute", "same", "cut"))
             linear = linear_of(value)
             if linear is not None:
-                found.add(strip(linear[0]).number)
+                mapped.add(strip(linear[0]).number)
             elif value.maker is None:
                 found.add(value.number)
             elif value.maker.kind not in ("product", "embedding", "softmax"):
                 todo += [each for each in value.maker.inputs() if not is_parameter(each)]
-        return found
-    mine, theirs = sources(q), sources(k)
-    if mine & theirs:
-        return "self"
-    known = linear_of(q) is not None and linear_of(k) is not None
-    return "cross" if known or sizes["T"] != sizes["S"] else "self"
+        return mapped, found
+    (mine, my_others), (theirs, their_others) = sources(q), sources(k)
+    if mine and theirs:  # what else they were made of, such as rotary positions, they may share
+        return "self" if mine & theirs else "cross"
+    return "self" if (mine | my_others) & (theirs | their_others) or sizes["T"] == sizes["S"] else "cross"
 
 
 def cuts_positions(value):
@@ -2143,8 +2152,9 @@ def layer_mask(node, whole, B, H, T, S):
         mask, kind = Value(node.args[0].number, None, hidden.shape, "bool", data=hidden), 1
     if type(mask) is not Value:
         return None, None
-    if mask.dtype != "bool" and mask.held() and mask.dtype != "bfloat16":  # the kernel hides where there is anything but 0
-        mask = Value(mask.number, None, mask.shape, "bool", data=mask.read() != 0)
+    if mask.dtype != "bool" and mask.held():  # the kernel hides where there is anything but 0
+        cells = mask.read() & 0x7FFF if mask.dtype == "bfloat16" else mask.read()
+        mask = Value(mask.number, None, mask.shape, "bool", data=cells != 0)
     layout = {2: [B, S] if kind == 1 else [T, S], 4: [B, H, T, S]}.get(len(mask.shape))
     return mask, aligned(layout, mask)
 
@@ -2721,6 +2731,7 @@ def unused_parameters(graph, names):
 
 _OVERWRITES = frozenset("copy fill zero normal uniform random exponential".split())
 UNKNOWN = "unknown"
+MOST_CELLS = 1 << 24  # of a map that a function given to `flex_attention` is looked at for
 _NOTHING = {}  # the named arguments of most operations
 _SIMPLE = frozenset((int, float, bool, str, type(None)))
 _SKIPPED = frozenset("is_same_size _local_scalar_dense equal _has_compatible_shallow_copy_type set_data size stride numel dim "
@@ -3086,18 +3097,23 @@ class Recorder:
                       for axis, size in enumerate((batch, heads, length, keys))]
             with self.torch.no_grad():
                 mask = args[4][-1](*places, *args[8])
-                scores = [args[3](self.torch.full((1, 1, 1, 1), each), *places, *args[7]).double() for each in (0.0, 1.0, -3.5)]
+                bias = self.bias_of_flex(lambda score: args[3](self.torch.full((1, 1, 1, 1), score), *places, *args[7]))
+                return [bias, UNKNOWN if mask.numel() > MOST_CELLS else self.made_of_flex(mask, "bool", bool(mask.all()))]
         except Exception:
             return [UNKNOWN, UNKNOWN]
-        return [self.bias_of_flex(*scores), self.made_of_flex(mask, "bool", mask.all())]
 
-    def bias_of_flex(self, zero, one, other):
-        """What is added to every score, if that is all that happens."""
+    def bias_of_flex(self, function):
+        """What a function of scores adds to every score, if that is all that it does."""
+        zero = function(0.0).float()
         finite = zero.isfinite()
-        adds = one[finite].sub(zero[finite]).sub(1).abs().max() < 1e-5 and other[finite].sub(zero[finite]).add(3.5).abs().max() < 1e-5
-        if not adds or not all((each[~finite] == zero[~finite]).all() for each in (one, other)):
+        if zero.numel() > MOST_CELLS or not finite.any() or zero.isnan().any():
             return UNKNOWN
-        return self.made_of_flex(zero.float(), "float32", not zero.any())
+        allowed = 1e-5 * (1 + zero[finite].abs().max())
+        for score in (1.0, -3.5, 0.37, 7.25, -21.0, 60.0):
+            other = function(score).float()
+            if not (other[~finite] == zero[~finite]).all() or not ((other - zero)[finite] - score).abs().max() <= allowed * (1 + abs(score)):
+                return UNKNOWN
+        return self.made_of_flex(zero, "float32", not bool(zero.any()))
 
     def made_of_flex(self, tensor, dtype, nothing):
         self.graph.count += 1

@@ -127,6 +127,13 @@ void look_after_softmax(const Evidence& evidence) {
     bool after = false, dropped = false;
     for (const RecordedStage& stage : attention.stages) {
         if (stage.op == "mask" && dropped) {
+            // What is made of the weights themselves, or divided by a new sum afterwards, is no mistake: then heads lose different cells,
+            // or something comes between the mask and the context.
+            const auto mask = std::find_if(evidence.graph.around.begin(), evidence.graph.around.end(),
+                                           [&](const RecordedStage& each) { return each.name == stage.mask; });
+            const RecordedStage* context = attention.find("context");
+            const bool is_last = context != nullptr && !context->inputs.empty() && context->inputs.front() == stage.name;
+            if (!is_last || mask == evidence.graph.around.end() || mask->axes.find('H') != std::string::npos) return;
             const RecordedStage* input = stage.inputs.empty() ? nullptr : attention.find(stage.inputs.front());
             const std::optional<Numbers> before = evidence.numbers(input), left = evidence.numbers(&stage);
             if (before && left && lost_part_of_a_row(*before, *left))
@@ -176,7 +183,8 @@ void look_at_sign(const Evidence& evidence) {
 
 void look_at_mask(const Evidence& evidence) {
     const RecordedStage* stage = evidence.with_op("mask");
-    if (stage == nullptr) return;
+    // Queries and keys of two texts have orders of their own.
+    if (stage == nullptr || evidence.attention.cross) return;
     const RecordedStage* masked = evidence.attention.find("masked");
     const std::optional<Numbers> numbers = evidence.numbers(masked);
     if (!numbers) return;
@@ -190,7 +198,9 @@ void look_at_mask(const Evidence& evidence) {
         return evidence.add(Gravity::Wrong, "inverted_mask", stage,
                             "Every position sees only itself and what follows: the mask is the wrong way round.");
     case Seen::FromTheFirstKey: {
-        const std::optional<Numbers> keys = evidence.numbers(evidence.attention.find("k"));
+        const RecordedStage* k = evidence.attention.find("k");
+        const std::optional<Numbers> keys = evidence.numbers(k);
+        if (k == nullptr || k->op != "linear") return;                        // a cache, of which the rest may be left from before
         if (keys && later_keys_are_equal(*keys, numbers->size('T'))) return;  // a cache of which the rest has not been written
         return evidence.add(
             Gravity::Wrong, "causal_offset", stage,
@@ -201,17 +211,40 @@ void look_at_mask(const Evidence& evidence) {
     }
 }
 
+/// What each position of each text was looked up in tables, of words, segments and others: [B,T,C]. Nothing if nothing was.
+std::optional<Numbers> looked_up(const Evidence& evidence) {
+    std::optional<Numbers> all;
+    for (const RecordedStage& each : evidence.graph.around) {
+        const NamedArray* header = each.op == "embedding" && each.axes == "BTC" ? evidence.step.find(each.name) : nullptr;
+        if (header == nullptr || header->shape.size() != 3 || count_of(*header) > kMostNumbers || count_of(*header) == 0) continue;
+        Numbers more = numbers_of(evidence.step.read(header->name), each.axes, evidence.step.source());
+        if (!all) {
+            all = std::move(more);
+            continue;
+        }
+        if (more.shape[0] != all->shape[0] || more.shape[1] != all->shape[1]) return {};
+        const std::int64_t width = all->shape[2], wider = width + more.shape[2];
+        Numbers both{"BTC", {all->shape[0], all->shape[1], wider}, {}, {}, 0};
+        for (std::int64_t row = 0; row < all->shape[0] * all->shape[1]; ++row) {
+            const auto copy = [&](const Numbers& from) {
+                const auto begin = from.values.begin() + row * from.shape[2];
+                both.values.insert(both.values.end(), begin, begin + from.shape[2]);
+            };
+            copy(*all);
+            copy(more);
+        }
+        all = std::move(both);
+    }
+    return all;
+}
+
 /// A mask over keys alone that shows what is padding, and hides the words.
 void look_at_padding(const Evidence& evidence) {
     const RecordedStage* stage = evidence.with_op("mask");
     if (stage == nullptr || evidence.attention.cross) return;
-    const auto words = std::find_if(evidence.graph.around.begin(), evidence.graph.around.end(), [](const RecordedStage& each) {
-        return each.op == "embedding" && each.axes == "BTC" && each.have == Have::Recorded;
-    });
-    const NamedArray* header = words == evidence.graph.around.end() ? nullptr : evidence.step.find(words->name);
-    if (header == nullptr || header->shape.size() != 3 || count_of(*header) > kMostNumbers) return;
     const std::optional<Numbers> masked = evidence.numbers(evidence.attention.find("masked"));
-    if (masked && sees_copies_only(*masked, numbers_of(evidence.step.read(header->name), words->axes, evidence.step.source())))
+    const std::optional<Numbers> words = masked ? looked_up(evidence) : std::nullopt;
+    if (words && sees_copies_only(*masked, *words))
         evidence.add(Gravity::Wrong, "inverted_mask", stage,
                      "The mask hides all words, and shows only copies of one word, which is the padding: it is the wrong way round.");
 }
@@ -234,14 +267,20 @@ void look_at_padded_queries(const Evidence& evidence) {
                      "The mask hides whole queries, and no key: what is padding is still attended to by the others.");
 }
 
+/// What is added to the scores is told by the scores before and after, with the sign that it has there.
 void look_at_bias(const Evidence& evidence) {
     const RecordedStage *bias = evidence.with_op("bias"), *mask = evidence.with_op("mask");
-    const NamedArray* header = bias == nullptr || mask == nullptr ? nullptr : evidence.step.find(bias->mask);
-    const auto around = std::find_if(evidence.graph.around.begin(), evidence.graph.around.end(),
-                                     [&](const RecordedStage& each) { return bias != nullptr && each.name == bias->mask; });
-    if (header == nullptr || around == evidence.graph.around.end() || count_of(*header) > kMostNumbers || count_of(*header) == 0) return;
-    if (header->shape.size() != around->axes.size() || header->dtype == DType::Bool) return;
-    if (favours_far_keys(numbers_of(evidence.step.read(header->name), around->axes, evidence.step.source())))
+    if (bias == nullptr || mask == nullptr || bias->inputs.empty()) return;
+    for (const RecordedStage& stage : evidence.attention.stages)
+        if (stage.op == "given" || (stage.op == "scale" && &stage > bias)) return;
+    std::optional<Numbers> after = evidence.numbers(bias);
+    const std::optional<Numbers> before = evidence.numbers(evidence.attention.find(bias->inputs.front()));
+    if (!after || !before || after->axes != before->axes || after->shape != before->shape) return;
+    for (std::size_t i = 0; i < after->values.size(); ++i) {
+        after->slack[i] = after->eps * (std::abs(after->values[i]) + std::abs(before->values[i]));
+        after->values[i] -= before->values[i];
+    }
+    if (favours_far_keys(*after))
         evidence.add(Gravity::Wrong, "alibi_sign", bias, "The bias grows with the distance: it favours the keys that are farthest away.");
 }
 
@@ -363,9 +402,6 @@ void look_at_facts(const Evidence& evidence) {
         if (fact.what == "no_residual" && !attention.of_library)
             evidence.add(Gravity::Wrong, "no_residual", nullptr,
                          fmt::format("{} replaces its input: nothing adds it back after the attention.", escaped(fact.class_name)));
-        if (fact.what == "unused_result" && role_of(fact.name) != 0 && !attention.of_library)
-            evidence.add(Gravity::Wrong, "unused_parameter", nullptr,
-                         fmt::format("What {} computes reaches nothing.", escaped(fact.name.substr(0, fact.name.rfind('.')))));
         if (fact.what == "gqa_tiled")
             evidence.add(
                 Gravity::Unusual, "gqa_tiled", attention.find("k"),

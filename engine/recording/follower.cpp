@@ -197,8 +197,12 @@ Numbers Follower::input(const RecordedStage& stage, std::size_t place) {
                 if (full_name(other, each) == name) return recorded_numbers(name, each.axes);
     for (const RecordedAttention& other : graph_.attentions)
         for (const RecordedStage& each : other.stages)
-            if (!stage.kernel.empty() && other.name == stage.kernel && &other != &attention_ && full_name(other, each) == name)
-                return Follower(graph_, other, step_, parameter_).computed(each);
+            if (!within_other_ && !stage.kernel.empty() && other.name == stage.kernel && &other != &attention_ &&
+                full_name(other, each) == name) {
+                Follower follower(graph_, other, step_, parameter_);
+                follower.within_other_ = true;
+                return follower.computed(each);
+            }
     throw NotComputed{"its input " + escaped(name) + " was not recorded"};
 }
 
@@ -330,6 +334,9 @@ Numbers Follower::mapped_in_kernel(const RecordedStage& stage) {
     if (role > 2 || width <= 0 || weight->shape[0] != (is_part ? 3 * width : width)) throw NotComputed{kUnknownChannels};
     std::vector<std::int64_t> shape{x.size('B'), x.size('T'), width};
     if (is_part) shape = {x.size('B'), attention_.size('H'), x.size('T'), attention_.size('D')};
+    std::int64_t count = 1;
+    for (const std::int64_t size : shape)
+        if (size > kMostNumbers || (count *= std::max<std::int64_t>(size, 1)) > kMostNumbers) throw NotComputed{"too large to be checked"};
     return mapped(x, {*weight, bias ? &*bias : nullptr, false, static_cast<std::int64_t>(role) * width}, stage.axes, shape, step_.source());
 }
 

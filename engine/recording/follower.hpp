@@ -86,6 +86,7 @@ private:
     const RecordedStep& step_;
     const FindParameter& parameter_;
     bool reads_all_ = false;
+    bool within_other_ = false;  ///< it follows a stage of another attention for one of another
     Instead instead_;
     int depth_ = 0;
     std::map<const RecordedStage*, Numbers> followed_;  ///< computed for the stage that is being checked

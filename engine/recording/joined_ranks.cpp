@@ -29,12 +29,12 @@ class Joining {
 public:
     explicit Joining(std::vector<Process> processes) : processes_(std::move(processes)), graph_(*processes_.front().graph) {}
 
-    /// Nothing if the processes have no parts of one model.
+    /// Nothing if the processes do not have parts of one model, nor all of it.
     std::optional<std::pair<RecordedGraph, Joints>> joined() {
         if (!have_equal_graphs()) return {};
         for (const RecordedAttention& attention : graph_.attentions)
             if (differs_in_heads(attention)) divided_.insert(&attention);
-        if (divided_.empty() || !are_parts_of_one_model()) return {};
+        if (!divided_.empty() && (has_replicas_ || !are_parts_of_one_model())) return {};
         // Attentions first: what lies around them can have their parameters.
         for (const RecordedAttention& attention : graph_.attentions)
             for (const RecordedStage& stage : attention.stages) take(stage, &attention);
@@ -42,6 +42,10 @@ public:
         take_gradients();
         return std::pair(whole_graph(), std::move(joints_));
     }
+
+    bool is_divided() const { return !divided_.empty(); }
+    /// Whether something was the same in all processes only because it was nothing but zeros.
+    bool saw_zeros() const { return saw_zeros_; }
 
 private:
     static bool are_alike(const RecordedStage& a, const RecordedStage& b) {
@@ -72,6 +76,8 @@ private:
         if (!is_new) return found->second;
         const NamedArray first = processes_.front().step.read(name);
         for (std::size_t i = 1; i < processes_.size() && found->second; ++i) found->second = processes_[i].step.read(name) == first;
+        const auto is_zero = [](std::byte each) { return each == std::byte{0}; };
+        if (found->second && std::all_of(first.bytes.begin(), first.bytes.end(), is_zero)) saw_zeros_ = true;
         return found->second;
     }
 
@@ -87,10 +93,18 @@ private:
         return std::adjacent_find(arrays.begin(), arrays.end(), std::not_equal_to<>()) == arrays.end();
     }
 
+    /// Whether each process has heads of its own. Where some have the same ones, as with a replica of the model beside each part, it is not
+    /// said which belong together.
     bool differs_in_heads(const RecordedAttention& attention) {
         for (const RecordedStage& stage : attention.stages) {
             const std::string name = full_name(attention, stage);
-            if (stage.axes.find_first_of("HG") != std::string::npos && is_in_all(name)) return !is_same(name);
+            if (stage.axes.find('H') == std::string::npos || !is_in_all(name) || is_same(name)) continue;
+            std::vector<NamedArray> parts;
+            for (const Process& each : processes_) parts.push_back(each.step.read(name));
+            for (std::size_t i = 0; i < parts.size(); ++i)
+                for (std::size_t j = 0; j < i; ++j)
+                    if (parts[i] == parts[j]) has_replicas_ = true;
+            return true;
         }
         return false;
     }
@@ -139,6 +153,10 @@ private:
         const bool is_divided = attention == nullptr || divided_.contains(attention);
         const std::size_t heads = stage.axes.find_first_of("HG");
         const bool has_heads = is_divided && heads != std::string::npos && shape.size() == stage.axes.size();
+        if (has_heads && attention != nullptr && stage.axes[heads] == 'G' && is_same(name)) {
+            sharing_.insert(attention);
+            return {.how = Joint::How::Same};
+        }
         if (has_heads && attention != nullptr && shape[heads] == attention->size(stage.axes[heads]))
             return {.how = Joint::How::Beside, .axis = heads};
         if (is_same(name)) return {.how = Joint::How::Same};
@@ -155,11 +173,14 @@ private:
     }
 
     static Joint joint_of_concat(const RecordedStage& stage, const std::vector<std::int64_t>& shape, const RecordedAttention& attention) {
+        constexpr std::int64_t kMostBlocks = 1 << 16;
+        const std::int64_t heads = attention.size('H');
+        if (shape.empty() || heads < 1 || (heads > 1 && stage.channels.find('H') == std::string::npos)) return {};
         Joint joint{.how = Joint::How::Beside, .axis = shape.size() - 1};
-        if (shape.empty() || stage.channels.find('H') == std::string::npos) return {};
+        if (heads == 1 || stage.channels.starts_with('H')) return joint;
         // Of a width that is the outer one, each number has its heads side by side.
-        if (const std::int64_t heads = attention.size('H'); !stage.channels.starts_with('H') && heads > 0)
-            joint.blocks.assign(static_cast<std::size_t>(shape.back() / heads), heads);
+        if (shape.back() / heads > kMostBlocks) return {};
+        joint.blocks.assign(static_cast<std::size_t>(shape.back() / heads), heads);
         return joint;
     }
 
@@ -170,9 +191,19 @@ private:
         if (!is_in_all(input)) return {};
         if (!is_same(input)) return {.how = Joint::How::Sum};
         Joint columns{.how = Joint::How::Beside, .axis = shape.size() - 1};
+        if (attention == nullptr && is_cut_in_halves(stage, shape)) columns.blocks = {shape.back() / 2, shape.back() / 2};
         if (attention != nullptr || stage.parameters.empty()) return columns;
         if (const auto known = joints_.find(parameter_name(stage, 0)); known != joints_.end()) columns.blocks = known->second.blocks;
         return columns;
+    }
+
+    /// A gate and what passes it, from one map.
+    bool is_cut_in_halves(const RecordedStage& stage, const std::vector<std::int64_t>& shape) const {
+        return std::any_of(graph_.around.begin(), graph_.around.end(), [&](const RecordedStage& reader) {
+            const NamedArray* half = processes_.front().step.find(reader.name);
+            return std::find(reader.inputs.begin(), reader.inputs.end(), stage.name) != reader.inputs.end() && half != nullptr &&
+                   !half->shape.empty() && half->shape.back() * 2 == shape.back();
+        });
     }
 
     void take_map(const RecordedStage& stage, const Joint& joint, const RecordedAttention* attention) {
@@ -183,7 +214,11 @@ private:
         if (weights.empty()) return;
         const Joint same{.how = Joint::How::Same};
         const bool has_columns = joint.how == Joint::How::Beside;
-        place(0) = are_same(weights) ? same : joint_of_weight(stage, weights.front(), has_columns, attention);
+        const bool reads_part =
+            !stage.inputs.empty() && is_in_all(named(stage.inputs.front(), attention)) && !is_same(named(stage.inputs.front(), attention));
+        // Equal weights, such as those that begin as zeros, cannot read different parts.
+        place(0) = are_same(weights) && !reads_part ? same : joint_of_weight(stage, weights.front(), has_columns, attention);
+        if (attention == nullptr && has_columns && place(0).how == Joint::How::Beside) place(0).blocks = joint.blocks;
         if (biases.empty()) return;
         if (place(0).how == Joint::How::Unknown) return;
         if (has_columns && place(0).how == Joint::How::Beside) place(1) = {.how = Joint::How::Beside, .axis = 0, .blocks = place(0).blocks};
@@ -267,8 +302,13 @@ private:
             RecordedAttention& attention = whole.attentions[i];
             for (RecordedStage& stage : attention.stages) forget_unknown(stage, full_name(attention, stage));
             if (!divided_.contains(&graph_.attentions[i])) continue;
+            const bool shares = sharing_.contains(&graph_.attentions[i]);
+            const std::int64_t heads = attention.size('H');
             for (auto& [letter, size] : attention.sizes)
-                if (letter == 'H' || letter == 'G') size *= std::ssize(processes_);
+                if (letter == 'H' || (letter == 'G' && !shares)) size *= std::ssize(processes_);
+            if (shares) attention.repeat *= std::ssize(processes_);
+            for (RecordedStage& stage : attention.stages)
+                if (stage.op == "concat" && heads == 1 && stage.channels.size() == 1) stage.channels = "H" + stage.channels;
         }
         for (RecordedStage& stage : whole.around) forget_unknown(stage, stage.name);
         return whole;
@@ -277,6 +317,8 @@ private:
     std::vector<Process> processes_;
     const RecordedGraph& graph_;
     std::set<const RecordedAttention*> divided_;  ///< whose heads are among the processes
+    std::set<const RecordedAttention*> sharing_;  ///< of these, those of which all processes have the same keys and values
+    bool has_replicas_ = false, saw_zeros_ = false;
     std::map<std::string, bool> same_;
     Joints joints_;
 };
@@ -309,27 +351,32 @@ std::vector<Process> processes_at(std::int64_t step, std::span<const Recording> 
     return processes;
 }
 
-/// By number of the graph; the graphs of `whole` become those of all heads. Null if the processes have no parts of one model.
+/// By number of the graph; the graphs of `whole` become those of all heads. Null if the processes have no parts of one model. The newest
+/// steps tell most: what begins as zeros is the same in all processes at first.
 std::shared_ptr<const std::vector<Joints>> find_joints(std::span<const Recording> ranks, Recording& whole) {
     auto joints = std::make_shared<std::vector<Joints>>(whole.graphs.size());
     std::set<std::size_t> known;
-    for (const StepFile& file : whole.steps) {
-        if (known.size() == whole.graphs.size()) break;
-        std::vector<Process> processes = processes_at(file.step, ranks);
+    bool is_divided = false;
+    whole.joints_are_sure = true;
+    for (auto file = whole.steps.rbegin(); file != whole.steps.rend() && known.size() < whole.graphs.size(); ++file) {
+        std::vector<Process> processes = processes_at(file->step, ranks);
         if (processes.empty()) return {};
         const std::size_t graph = processes.front().step.graph();
         if (!known.insert(graph).second) continue;
-        auto joined = Joining(std::move(processes)).joined();
+        Joining joining(std::move(processes));
+        auto joined = joining.joined();
         if (!joined) return {};
+        is_divided = is_divided || joining.is_divided();
+        whole.joints_are_sure = whole.joints_are_sure && !joining.saw_zeros();
         whole.graphs[graph] = std::move(joined->first);
         (*joints)[graph] = std::move(joined->second);
     }
-    return joints;
+    return is_divided ? joints : nullptr;
 }
 
-/// Those that were found earlier of the same run, if it has no new graph.
+/// Those that were found earlier of the same run, if it has no new graph and they will not change.
 std::shared_ptr<const std::vector<Joints>> joints_of(const Recording* before, const Recording& now) {
-    const bool is_same = before != nullptr && before->run == now.run && before->ranks == now.ranks &&
+    const bool is_same = before != nullptr && before->joints_are_sure && before->run == now.run && before->ranks == now.ranks &&
                          before->graphs.size() == now.graphs.size() && !before->steps.empty();
     return is_same ? before->steps.front().joints : nullptr;
 }
@@ -373,6 +420,7 @@ NamedArray joined_values(const std::vector<NamedArray>& parts, const Joint& join
         if (axis != joint.axis) (axis < joint.axis ? outer : inner) *= static_cast<std::size_t>(shape[axis]);
     const std::vector<std::int64_t> blocks = joint.blocks.empty() ? std::vector{shape[joint.axis]} : joint.blocks;
     whole->bytes.reserve(static_cast<std::size_t>(*checked_bytes(whole->shape, whole->dtype)));
+    if (parts.front().bytes.empty()) return *std::move(whole);
     std::size_t at = 0;
     for (std::size_t i = 0; i < outer; ++i)
         for (const std::int64_t block : blocks) {
@@ -387,13 +435,17 @@ NamedArray joined_values(const std::vector<NamedArray>& parts, const Joint& join
 }
 
 std::optional<Recording> join_ranks(std::span<const Recording> ranks, const Recording* before) {
+    constexpr std::ptrdiff_t kMostRanks = 64;  // whose files are open at the same time
+    if (std::ssize(ranks) > kMostRanks) return {};
     Recording whole = ranks.front();
     whole.rank.reset();
     whole.steps = common_steps(ranks);
     if (whole.steps.empty()) return {};
     std::shared_ptr<const std::vector<Joints>> joints = joints_of(before, whole);
-    if (joints != nullptr) whole.graphs = before->graphs;
-    else joints = find_joints(ranks, whole);
+    if (joints != nullptr) {
+        whole.graphs = before->graphs;
+        whole.joints_are_sure = true;
+    } else joints = find_joints(ranks, whole);
     if (joints == nullptr) return {};
     for (StepFile& file : whole.steps) file.joints = joints;
     return whole;

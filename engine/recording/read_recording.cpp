@@ -283,9 +283,13 @@ Recording read_folder(const std::filesystem::path& folder, std::optional<std::in
     const auto steps = steps_in(folder);
     Recording recording = read_rank(folder, rank.value_or(0), steps);
     if (recording.ranks.size() < 2) return recording;
-    const std::vector<Recording> all = read_all_ranks(folder, recording, steps);
-    if (all.empty()) return recording;
-    std::optional<Recording> joined = join_ranks(all, before);
+    std::optional<Recording> joined;
+    try {
+        const std::vector<Recording> all = read_all_ranks(folder, recording, steps);
+        if (!all.empty()) joined = join_ranks(all, before);
+    } catch (const FileError&) {
+        // What another process wrote cannot be read, and this one's can.
+    }
     recording.can_join = joined.has_value();
     if (!joined || rank) return recording;
     joined->can_join = true;

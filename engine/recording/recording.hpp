@@ -118,6 +118,7 @@ struct Recording {
     std::int64_t run = 1;
     std::optional<std::int64_t> rank = 0;                         ///< of the process that recorded it; nothing: the heads of all are joined
     std::vector<std::int64_t> ranks{0};                           ///< of all processes of the job, rising
+    bool joints_are_sure = false;                                 ///< whether later steps can tell no more of how heads are joined
     bool can_join = false;                                        ///< whether the processes computed heads of one model side by side
     std::size_t files = 1;                                        ///< that hold steps of the run, of all ranks
     std::string error;                                            ///< the error that ended the recorded code, with its line; "" if none

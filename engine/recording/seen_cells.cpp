@@ -32,10 +32,10 @@ bool sees_exactly(const Rows& rows, const std::function<bool(std::int64_t query,
 
 Seen pattern_of(const Numbers& masked) {
     const Rows rows(masked);
-    if (!rows.is_map() || rows.queries < 2) return Seen::Other;
+    if (!rows.is_map() || rows.queries < 3) return Seen::Other;
     if (rows.keys > rows.queries)
         return sees_exactly(rows, [](auto query, auto key) { return key <= query; }) ? Seen::FromTheFirstKey : Seen::Other;
-    if (rows.keys != rows.queries || rows.queries < 3) return Seen::Other;
+    if (rows.keys != rows.queries) return Seen::Other;
     if (sees_exactly(rows, [](auto query, auto key) { return key <= query + 1; })) return Seen::OneAhead;
     if (sees_exactly(rows, [](auto query, auto key) { return key < query; })) return Seen::NotItself;
     if (sees_exactly(rows, [](auto query, auto key) { return key >= query; })) return Seen::OnlyAhead;
@@ -80,28 +80,39 @@ bool lost_part_of_a_row(const Numbers& before, const Numbers& after) {
 
 bool sees_copies_only(const Numbers& masked, const Numbers& vectors) {
     const Rows rows(masked);
-    const std::int64_t texts = masked.size('B'), width = vectors.size('C');
-    const bool fits = rows.is_map() && vectors.axes == "BTC" && vectors.size('B') == texts && vectors.size('T') == rows.keys && texts > 0;
+    const std::int64_t texts = masked.size('B'), width = vectors.size('C'), keys = rows.keys;
+    const bool fits = rows.is_map() && vectors.axes == "BTC" && vectors.size('B') == texts && vectors.size('T') == keys && texts > 0;
     if (!fits || rows.count() % texts != 0 || width == 0) return false;
-    const double *seen = nullptr, *hidden = nullptr;
-    std::int64_t many = 0;
-    bool differ = false;
-    for (std::int64_t row = 0; row < rows.count(); ++row) {
-        const std::int64_t text = row / (rows.count() / texts), first = text * (rows.count() / texts);
-        for (std::int64_t key = 0; key < rows.keys; ++key) {
-            const bool open = rows.at(row, key) > kHidden;
-            if (open != (rows.at(first, key) > kHidden)) return false;
-            if (row != first) continue;
-            const double* vector = vectors.values.data() + (text * rows.keys + key) * width;
-            const double*& other = open ? seen : hidden;
-            if (other == nullptr) other = vector;
-            const bool copy = std::equal(vector, vector + width, other);
-            if (open && !copy) return false;
-            many += open ? 1 : 0;
-            differ = differ || (!open && !copy);
+    const std::int64_t rows_of_text = rows.count() / texts;
+    const auto vector = [&](std::int64_t text, std::int64_t key) { return vectors.values.data() + (text * keys + key) * width; };
+    const auto is_copy = [&](const double* a, const double* b) { return std::equal(a, a + width, b); };
+    bool found = false;
+    for (std::int64_t text = 0; text < texts; ++text) {
+        const std::int64_t first_row = text * rows_of_text;
+        const auto open = [&](std::int64_t row, std::int64_t key) { return rows.at(row, key) > kHidden; };
+        for (std::int64_t row = first_row; row < first_row + rows_of_text; ++row)
+            for (std::int64_t key = 0; key < keys; ++key)
+                if (open(row, key) != open(first_row, key)) return false;
+        std::int64_t first = keys, last = -1, count = 0, hidden = -1;
+        bool hidden_differ = false;
+        for (std::int64_t key = 0; key < keys; ++key) {
+            if (open(first_row, key)) {
+                first = std::min(first, key);
+                last = key;
+                ++count;
+                if (!is_copy(vector(text, key), vector(text, first))) return false;
+            } else if (hidden < 0) {
+                hidden = key;
+            } else {
+                hidden_differ = hidden_differ || !is_copy(vector(text, key), vector(text, hidden));
+            }
         }
+        // Padding stands at one end of its text.
+        const bool at_an_end = count > 0 && last - first + 1 == count && (first == 0 || last == keys - 1);
+        if (count > 0 && !at_an_end) return false;
+        found = found || (count > 1 && hidden_differ);
     }
-    return many > 1 && differ;
+    return found;
 }
 
 bool favours_far_keys(const Numbers& bias) {
@@ -111,7 +122,9 @@ bool favours_far_keys(const Numbers& bias) {
         const double slope = rows.at(row, 0) - rows.at(row, 1);
         for (std::int64_t key = 0; key < rows.query(row); ++key) {
             const double step = rows.at(row, key) - rows.at(row, key + 1);
-            if (!(step > 0) || std::abs(step - slope) > 1e-4 * slope + 4 * bias.eps * std::abs(rows.at(row, key))) return false;
+            const auto cell = static_cast<std::size_t>(row * rows.keys + key), first = static_cast<std::size_t>(row * rows.keys);
+            const double rounding = bias.slack[cell] + bias.slack[cell + 1] + bias.slack[first] + bias.slack[first + 1];
+            if (!(step > rounding) || std::abs(step - slope) > 1e-4 * slope + 4 * rounding) return false;
         }
     }
     return true;

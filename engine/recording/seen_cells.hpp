@@ -19,7 +19,7 @@ enum class Seen : std::uint8_t {
     FromTheFirstKey,  ///< s ≤ t, although there are more keys than queries
     Other,
 };
-/// Hidden are −∞ and numbers below −10⁸. Of maps with fewer than three queries nothing is said, or two if there are more keys.
+/// Hidden are −∞ and numbers below −10⁸. Of maps with fewer than three queries nothing is said.
 Seen pattern_of(const Numbers& masked);
 
 /// Whether each row of the weights sums to 1, within rounding, or is all 0.
@@ -28,8 +28,9 @@ bool rows_sum_to_one(const Numbers& weights);
 std::optional<std::pair<double, double>> sums_of_rows(const Numbers& weights);
 /// Whether a map of weights lost a part of a row, not all of it, to what came after it. Both have the same shape.
 bool lost_part_of_a_row(const Numbers& before, const Numbers& after);
-/// Whether a mask that hides the same keys from all queries of a text hides all words but one: the keys that are seen, of all texts, are
-/// copies of each other, and those that are hidden are not. `vectors` are those of the words, [B,T,C].
+/// Whether a mask that hides the same keys from all queries of a text hides all words but one: in every text the keys that are seen are
+/// copies of each other, at one of its ends, and in one of several those that are hidden are not. `vectors` are those of the words,
+/// [B,T,C].
 bool sees_copies_only(const Numbers& masked, const Numbers& vectors);
 /// Whether a bias falls from each key to the next one by the same number up to the query itself, in every row that has earlier keys.
 bool favours_far_keys(const Numbers& bias);

@@ -220,6 +220,64 @@ TEST_F(JoinedRanks, StepsThatAllHaveAreSteps) {
     EXPECT_EQ(RecordedStep(after.steps.back()).read("layers.0.attention/weights"), whole_.at("layers.0.attention/weights"));
 }
 
+/// At first a map of zeros leaves the same in all processes; later steps tell that these were partial sums.
+TEST_F(JoinedRanks, WhatBeginsAsZerosIsNotTakenForWhole) {
+    const std::string name = "layers.0.attention/attention_out";
+    NamedArray& first = at(0, name);
+    const NamedArray zeros = make_array<float>(name, first.shape, std::vector<float>(first.bytes.size() / 4, 0.0F));
+    const std::vector<float> ones(first.bytes.size() / 4, 1.0F), twos(ones.size(), 2.0F);
+    at(0, name) = at(1, name) = zeros;
+    write();
+    const Recording before = read();
+    EXPECT_FALSE(before.joints_are_sure);
+    for (const int rank : {0, 1}) {
+        at(rank, name) = make_array<float>(name, zeros.shape, rank == 0 ? ones : twos);
+        write_safetensors(folder_ / ("run1-step00000010-rank" + std::to_string(rank) + ".safetensors"),
+                          parts_[static_cast<std::size_t>(rank)]);
+    }
+    const Recording after = read_recording(folder_.path(), {}, &before);
+    EXPECT_TRUE(after.joints_are_sure);
+    for (const float number : values_as<float>(RecordedStep(step_file(after, 10)).read(name), "")) EXPECT_EQ(number, 3);
+    for (const float number : values_as<float>(RecordedStep(step_file(after, 0)).read(name), "")) EXPECT_EQ(number, 0);
+}
+
+/// Two replicas of a model of which each has two parts: which belong together is not said.
+TEST_F(JoinedRanks, ReplicasBesidePartsAreNotJoined) {
+    for (const int rank : {2, 3}) {
+        std::ofstream(folder_ / ("recording-rank" + std::to_string(rank) + ".json")) << text_;
+        write_safetensors(folder_ / step_name(rank), parts_[static_cast<std::size_t>(rank - 2)]);
+    }
+    EXPECT_EQ(read().rank, 0);
+    EXPECT_FALSE(read().can_join);
+    EXPECT_EQ(read(3).rank, 3);
+}
+
+/// Of keys and values that all processes have alike, there are no more than before.
+TEST_F(JoinedRanks, SharedKeysAreThereOnce) {
+    for (const std::string layer : {"layers.0.attention", "layers.1.attention"})
+        for (const std::string stage : {"/k", "/v"}) at(1, layer + stage) = at(0, layer + stage);
+    replace_all(R"("axes":"BHSD")", R"("axes":"BGSD")");
+    write();
+    const Recording recording = read();
+    ASSERT_FALSE(recording.rank.has_value());
+    const RecordedAttention& attention = recording.graphs.at(0).attentions.at(0);
+    EXPECT_EQ(attention.size('H'), 2);
+    EXPECT_EQ(attention.size('G'), 1);
+    EXPECT_EQ(attention.repeat, 2);
+    EXPECT_EQ(RecordedStep(step_file(recording, {})).read("layers.0.attention/k"), at(0, "layers.0.attention/k"));
+}
+
+TEST_F(JoinedRanks, DamageToOneProcessLeavesTheOthers) {
+    std::ofstream(folder_ / "recording-rank1.json") << "{";
+    EXPECT_EQ(read().rank, 0);
+    EXPECT_FALSE(read(0).can_join);
+    EXPECT_THROW(read(1), Error);
+    write();
+    std::filesystem::resize_file(folder_ / step_name(1), 20);
+    EXPECT_EQ(read().rank, 0);
+    EXPECT_EQ(RecordedStep(step_file(read(0), {})).read("layers.0.attention/q"), at(0, "layers.0.attention/q"));
+}
+
 /// Files of other shapes than those that were compared are read as far as their parts fit.
 TEST_F(JoinedRanks, PartsThatDoNotFitAreNotRead) {
     NamedArray& q = at(1, "layers.0.attention/q");

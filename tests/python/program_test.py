@@ -257,7 +257,7 @@ if torch is not None:
 
     def from_the_first_key(x):
         q, k, v = of_heads(x)
-        return (q[:, :, 3:] @ k.transpose(2, 3) / 2).masked_fill(torch.ones(2, 5).triu(1).bool(), -1e9).softmax(-1) @ v
+        return (q[:, :, 2:] @ k.transpose(2, 3) / 2).masked_fill(torch.ones(3, 5).triu(1).bool(), -1e9).softmax(-1) @ v
 
     def over_the_batch(x):
         q, k, v = of_heads(x)
@@ -351,14 +351,51 @@ class ProgramTest(reading.FolderTest):
                 wrong = findings(self.of_module(Named(roles), roles), "wrong")
                 self.assertIn(("same_operands", said), [(each["bug"], each["text"]) for each in wrong])
         wrong = findings(self.of_module(Forgotten(), "forgotten"), "wrong")
-        self.assertEqual([each["text"] for each in wrong], ["q and k are the same numbers; k was never used.",
-                                                            "What k computes reaches nothing."])
+        self.assertEqual([each["text"] for each in wrong], ["q and k are the same numbers; k was never used."])
         shared = Named("qqv")
         del shared.k
         report = self.of_module(shared, "shared")
         self.assertEqual(report["attentions"][0]["verdict"], "correct")
         self.assertEqual([each["text"] for each in findings(report, "worth knowing")], ["q and k are the same numbers, from one map."])
         self.assertEqual(findings(self.of_module(Named("qkv"), "own"), "worth knowing"), [])
+
+    def test_right_programs_like_the_mistakes_raise_no_alarm(self):
+        def near_keys_by_subtraction(x):
+            q, k, v = of_heads(x)
+            bias = torch.tensor([0.5, 0.25, 0.125])[:, None, None] * (torch.arange(5)[:, None] - torch.arange(5))
+            scores = torch.add(q @ k.transpose(2, 3) / 2, bias, alpha=-1)
+            return scores.masked_fill(SEEN == 0, -math.inf).softmax(-1) @ v
+
+        def two_texts_of_one_length(x):
+            q, _, _ = of_heads(x)
+            _, k, v = of_heads(torch.randn(2, 5, 12))
+            scores = turned(q, 3) @ turned(k).transpose(2, 3) / 2
+            return scores.masked_fill(SEEN.T == 0, -math.inf).softmax(-1) @ v
+
+        def the_largest_behind_the_dropout(x):
+            q, k, v = of_heads(x)
+            weights = F.dropout((q @ k.transpose(2, 3) / 2).softmax(-1), 0.1)
+            return (weights * (weights >= weights.topk(2, -1).values[..., -1:])) @ v
+
+        def renormalised_behind_the_dropout(x):
+            q, k, v = of_heads(x)
+            weights = F.dropout((q @ k.transpose(2, 3) / 2).softmax(-1), 0.1).masked_fill(SEEN == 0, 0)
+            return (weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)) @ v
+
+        def a_value_that_is_returned(x):
+            q, k, v = of_heads(x)
+            return (q @ k.transpose(2, 3) / 2).softmax(-1) @ v, nn.Linear(12, 1)(x)
+
+        for program in (near_keys_by_subtraction, two_texts_of_one_length, the_largest_behind_the_dropout, renormalised_behind_the_dropout,
+                        a_value_that_is_returned):
+            with self.subTest(program.__name__), torch.no_grad():
+                torch.manual_seed(3)
+                path = self.path(program.__name__)
+                with attnscope.record(path):
+                    program(torch.randn(2, 5, 12))
+                report = examine(path)[1]
+                self.assertEqual(len(report["attentions"]), 1)
+                self.assertEqual(findings(report, "wrong") + findings(report, "unusual"), [])
 
     def test_masks_that_hide_padding_are_right(self):
         for kernel in (False, True):
