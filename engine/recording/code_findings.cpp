@@ -37,6 +37,12 @@ struct Evidence {
             if (stage.op == op) return &stage;
         return nullptr;
     }
+    /// The axes of the tensor that a stage masks with; "" if it is not known.
+    std::string mask_axes(const RecordedStage& stage) const {
+        for (const RecordedStage& each : graph.around)
+            if (!stage.mask.empty() && each.name == stage.mask) return each.axes;
+        return "";
+    }
     /// Its numbers; nothing if they were not recorded, are too many, or have unknown axes. Inside of a fused kernel they follow from the
     /// queries and keys.
     std::optional<Numbers> numbers(const RecordedStage* stage) const {
@@ -129,11 +135,10 @@ void look_after_softmax(const Evidence& evidence) {
         if (stage.op == "mask" && dropped) {
             // What is made of the weights themselves, or divided by a new sum afterwards, is no mistake: then heads lose different cells,
             // or something comes between the mask and the context.
-            const auto mask = std::find_if(evidence.graph.around.begin(), evidence.graph.around.end(),
-                                           [&](const RecordedStage& each) { return each.name == stage.mask; });
+            const std::string axes = evidence.mask_axes(stage);
             const RecordedStage* context = attention.find("context");
             const bool is_last = context != nullptr && !context->inputs.empty() && context->inputs.front() == stage.name;
-            if (!is_last || mask == evidence.graph.around.end() || mask->axes.find('H') != std::string::npos) return;
+            if (!is_last || axes.empty() || axes.find('H') != std::string::npos) return;
             const RecordedStage* input = stage.inputs.empty() ? nullptr : attention.find(stage.inputs.front());
             const std::optional<Numbers> before = evidence.numbers(input), left = evidence.numbers(&stage);
             if (before && left && lost_part_of_a_row(*before, *left))
@@ -256,10 +261,9 @@ void look_at_padded_queries(const Evidence& evidence) {
     const RecordedStage* found = nullptr;
     for (const RecordedStage& stage : attention.stages) {
         if (stage.op != "mask") continue;
-        const auto mask = std::find_if(evidence.graph.around.begin(), evidence.graph.around.end(),
-                                       [&](const RecordedStage& each) { return each.name == stage.mask; });
-        if (stage.mask.empty() || mask == evidence.graph.around.end() || mask->axes.find('S') != std::string::npos) return;
-        if (mask->axes.find('B') != std::string::npos && mask->axes.find('T') != std::string::npos) found = &stage;
+        const std::string axes = evidence.mask_axes(stage);
+        if (axes.empty() || axes.find('S') != std::string::npos) return;
+        if (axes.find('B') != std::string::npos && axes.find('T') != std::string::npos) found = &stage;
     }
     const std::optional<Numbers> masked = found == nullptr ? std::nullopt : evidence.numbers(found);
     if (masked && row_without_keys(*masked))

@@ -44,7 +44,7 @@ public:
     }
 
     bool is_divided() const { return !divided_.empty(); }
-    /// Whether something was the same in all processes only because it was nothing but zeros.
+    /// Whether the result of a map was the same in all processes only because it was nothing but zeros.
     bool saw_zeros() const { return saw_zeros_; }
 
 private:
@@ -76,9 +76,12 @@ private:
         if (!is_new) return found->second;
         const NamedArray first = processes_.front().step.read(name);
         for (std::size_t i = 1; i < processes_.size() && found->second; ++i) found->second = processes_[i].step.read(name) == first;
-        const auto is_zero = [](std::byte each) { return each == std::byte{0}; };
-        if (found->second && std::all_of(first.bytes.begin(), first.bytes.end(), is_zero)) saw_zeros_ = true;
         return found->second;
+    }
+
+    bool is_zero(const std::string& name) const {
+        const NamedArray array = processes_.front().step.read(name);
+        return std::all_of(array.bytes.begin(), array.bytes.end(), [](std::byte each) { return each == std::byte{0}; });
     }
 
     std::vector<NamedArray> parameters(const std::string& name) const {
@@ -159,7 +162,10 @@ private:
         }
         if (has_heads && attention != nullptr && shape[heads] == attention->size(stage.axes[heads]))
             return {.how = Joint::How::Beside, .axis = heads};
-        if (is_same(name)) return {.how = Joint::How::Same};
+        if (is_same(name)) {
+            saw_zeros_ = saw_zeros_ || (stage.op == "linear" && is_zero(name));
+            return {.how = Joint::How::Same};
+        }
         if (has_heads) return {.how = Joint::How::Beside, .axis = heads};
         if (stage.op == "concat" && is_divided && attention != nullptr) return joint_of_concat(stage, shape, *attention);
         if (stage.op == "linear") return joint_of_map(stage, shape, attention);
@@ -328,9 +334,9 @@ std::vector<StepFile> common_steps(std::span<const Recording> ranks) {
     std::vector<StepFile> common;
     for (StepFile step : ranks.front().steps) {
         for (const Recording& other : ranks.subspan(1)) {
-            const auto found =
-                std::find_if(other.steps.begin(), other.steps.end(), [&](const StepFile& each) { return each.step == step.step; });
-            if (found != other.steps.end()) step.beside.push_back(found->path);
+            const auto found = std::lower_bound(other.steps.begin(), other.steps.end(), step.step,
+                                                [](const StepFile& each, std::int64_t wanted) { return each.step < wanted; });
+            if (found != other.steps.end() && found->step == step.step) step.beside.push_back(found->path);
         }
         if (std::ssize(step.beside) + 1 == std::ssize(ranks)) common.push_back(std::move(step));
     }
@@ -382,57 +388,6 @@ std::shared_ptr<const std::vector<Joints>> joints_of(const Recording* before, co
 }
 
 }  // namespace
-
-std::optional<NamedArray> joined_header(const std::vector<const NamedArray*>& parts, const Joint& joint) {
-    if (joint.how == Joint::How::Unknown || parts.empty()) return {};
-    NamedArray whole{parts.front()->name, parts.front()->dtype, parts.front()->shape, {}};
-    for (const NamedArray* part : parts)
-        if (part->dtype != whole.dtype || part->shape != whole.shape) return {};
-    if (joint.how == Joint::How::Sum && whole.dtype != DType::F64) whole.dtype = DType::F32;
-    if (joint.how != Joint::How::Beside) return whole;
-    if (joint.axis >= whole.shape.size()) return {};
-    std::int64_t in_blocks = 0;
-    for (const std::int64_t block : joint.blocks) in_blocks += block;
-    if (!joint.blocks.empty() && in_blocks != whole.shape[joint.axis]) return {};
-    whole.shape[joint.axis] *= std::ssize(parts);
-    return checked_bytes(whole.shape, whole.dtype) ? std::optional(std::move(whole)) : std::nullopt;
-}
-
-NamedArray joined_values(const std::vector<NamedArray>& parts, const Joint& joint, const std::string& source) {
-    std::vector<const NamedArray*> headers;
-    for (const NamedArray& part : parts) headers.push_back(&part);
-    std::optional<NamedArray> whole = joined_header(headers, joint);
-    if (!whole)
-        throw FileError(FileFault::Schema, source, "", "the processes' parts of \"" + escaped(parts.front().name) + "\" do not fit");
-    if (joint.how == Joint::How::Same) return parts.front();
-    if (joint.how == Joint::How::Sum) {
-        std::vector<double> sum = values_as<double>(parts.front(), source);
-        for (std::size_t i = 1; i < parts.size(); ++i) {
-            const std::vector<double> other = values_as<double>(parts[i], source);
-            for (std::size_t at = 0; at < sum.size(); ++at) sum[at] += other[at];
-        }
-        if (whole->dtype == DType::F64) return make_array<double>(whole->name, whole->shape, sum);
-        return make_array<float>(whole->name, whole->shape, std::vector<float>(sum.begin(), sum.end()));
-    }
-    const std::vector<std::int64_t>& shape = parts.front().shape;
-    std::size_t outer = 1, inner = dtype_size(whole->dtype);
-    for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        if (axis != joint.axis) (axis < joint.axis ? outer : inner) *= static_cast<std::size_t>(shape[axis]);
-    const std::vector<std::int64_t> blocks = joint.blocks.empty() ? std::vector{shape[joint.axis]} : joint.blocks;
-    whole->bytes.reserve(static_cast<std::size_t>(*checked_bytes(whole->shape, whole->dtype)));
-    if (parts.front().bytes.empty()) return *std::move(whole);
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < outer; ++i)
-        for (const std::int64_t block : blocks) {
-            const std::size_t bytes = static_cast<std::size_t>(block) * inner;
-            for (const NamedArray& part : parts) {
-                const auto begin = part.bytes.begin() + static_cast<std::ptrdiff_t>(at);
-                whole->bytes.insert(whole->bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(bytes));
-            }
-            at += bytes;
-        }
-    return *std::move(whole);
-}
 
 std::optional<Recording> join_ranks(std::span<const Recording> ranks, const Recording* before) {
     constexpr std::ptrdiff_t kMostRanks = 64;  // whose files are open at the same time

@@ -4,19 +4,10 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "engine/io/array_file.hpp"
 #include "engine/recording/recording.hpp"
 
 namespace attn::recording {
-
-/// A tensor of which the processes have parts, in the order of their ranks, without its values; nothing if the parts do not fit.
-std::optional<NamedArray> joined_header(const std::vector<const NamedArray*>& parts, const Joint& joint);
-
-/// The same with its values. A sum of partial sums is of F32, of F64 parts of F64. Throws FileError as values_as(), naming `source`.
-NamedArray joined_values(const std::vector<NamedArray>& parts, const Joint& joint, const std::string& source);
 
 /// What all processes of a job recorded, as one recording, of the steps that all of them have: `ranks` are theirs, at least two. Nothing
 /// unless the numbers show that they are parts of one model: the same numbers enter the attentions and leave them, but heads differ.

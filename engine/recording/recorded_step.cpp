@@ -6,7 +6,7 @@
 #include "engine/io/npy.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/io/safetensors.hpp"
-#include "engine/recording/joined_ranks.hpp"
+#include "engine/recording/joined_arrays.hpp"
 
 namespace attn::recording {
 namespace {
