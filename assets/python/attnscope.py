@@ -20,12 +20,14 @@ This file has four parts: the graph of what ran; the analysis, which finds atten
 makes a graph of what PyTorch does; and the run, which writes files, with the functions that you call at its end.
 """
 
+import ast
 import atexit
 import collections
 import datetime
 import functools
 import hashlib
 import heapq
+import inspect
 import io
 import itertools
 import json
@@ -40,6 +42,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import textwrap
 import threading
 import time
 import warnings
@@ -2712,17 +2715,67 @@ def unused_results(nodes):
 
 
 def unused_parameters(graph, names):
-    """Names of parameters whose module, or the module around it, ran, but which no operation used."""
+    """Names of parameters whose module, or the module around it, ran, but which no operation used, though no argument left them out."""
     used = {strip(value).parameter or value.parameter for node in graph.nodes for value in node.inputs()}
-    ran = {names.modules.get(id(call.module)) for node in graph.nodes if node.call is not None for call in node.call.chain()}
-    found = []
+    ran = {names.modules.get(id(call.module)): call.module for node in graph.nodes if node.call is not None for call in node.call.chain()}
+    found, optional = [], {}
     for name in names.parameters:
         owner = name.rpartition(".")[0]
         while names.classes.get(owner.rpartition(".")[0]) == "Sequential":
             owner = owner.rpartition(".")[0]
         if name not in used and (owner in ran or owner.rpartition(".")[0] in ran and owner):
-            found.append(name)
+            part = name
+            while part.rpartition(".")[0] not in ran:
+                part = part.rpartition(".")[0]
+            module = ran[part.rpartition(".")[0]]
+            if type(module) not in optional:
+                optional[type(module)] = optional_parts(type(module))
+            if part.rpartition(".")[2] not in optional[type(module)]:
+                found.append(name)
     return found
+
+
+def optional_parts(kind):
+    """The attributes of a module that its code uses only where an argument of the call, such as a memory that may be None, says so."""
+    always, sometimes = set(), set()
+    for each in kind.__mro__[:-1]:
+        if each.__module__.startswith("torch."):
+            break
+        for function in filter(inspect.isfunction, vars(each).values()):
+            try:
+                tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+            except (OSError, SyntaxError, TypeError, ValueError, IndexError):
+                continue
+            if type(tree) is ast.FunctionDef and tree.name != "__init__" and tree.args.args:
+                own, *others = (argument.arg for argument in tree.args.posonlyargs + tree.args.args + tree.args.kwonlyargs)
+                note_parts(tree.body, own, set(others), always, sometimes)
+    return sometimes - always
+
+
+def note_parts(statements, own, arguments, always, sometimes):
+    """Sorts the attributes of `own` that some code uses by whether a condition on an argument stands before them. What is made of
+    arguments is added to them."""
+    def reads_argument(tree):
+        return any(type(each) is ast.Name and each.id in arguments for each in ast.walk(tree))
+
+    def note(tree, found):
+        if type(tree) is ast.Attribute and type(tree.value) is ast.Name and tree.value.id == own:
+            found.add(tree.attr)
+        depends = type(tree) is ast.IfExp and reads_argument(tree.test)
+        for each in ast.iter_child_nodes(tree):
+            note(each, sometimes if depends and each is not tree.test else found)
+
+    for statement in statements:
+        inner = [each for each in ast.iter_child_nodes(statement) if isinstance(each, ast.stmt)]
+        depends = type(statement) is ast.If and reads_argument(statement.test)
+        for each in ast.iter_child_nodes(statement):
+            if each not in inner:
+                note(each, always)
+        note_parts(inner, own, arguments, sometimes if depends else always, sometimes)
+        if type(statement) is ast.Assign and reads_argument(statement.value):
+            arguments.update(target.id for target in statement.targets if type(target) is ast.Name)
+        if depends and any(type(each) in (ast.Return, ast.Continue) for each in inner):
+            always = sometimes  # only some calls reach what follows
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------------

@@ -690,6 +690,35 @@ class FactsTest(reading.FolderTest):
         self.assertEqual({fact["name"] for fact in own if fact["what"] == "unused_parameter"},
                          {f"blocks.0.norm_{letter}.{kind}" for letter in "ab" for kind in ("weight", "bias")})
 
+    def test_parts_that_an_argument_leaves_out(self):
+        """A memory that is not given, or keys of another text, leave parts unused by the code's own will; a setting of the module, or
+        code that never names the part, does not."""
+        class Block(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                for name in ("both", "keys", "value", "norm", "memory_norm", "early", "forgotten", "switched"):
+                    setattr(self, name, torch.nn.Linear(8, 8))
+                self.is_switched = False
+
+            def forward(self, x, memory=None):
+                has_memory = memory is not None
+                q, v = self.both(x), self.value(x if memory is None else memory)
+                k = self.keys(memory) if memory is not None else self.both(x)
+                x = self.norm(x + torch.softmax(q @ k.mT / 8 ** 0.5, -1) @ v)
+                if has_memory:
+                    x = self.memory_norm(x)
+                if self.is_switched:
+                    x = self.switched(x)
+                for _ in range(2):
+                    if memory is None:
+                        continue
+                    x = self.early(x)
+                return x
+
+        own, _ = self.facts(lambda: Block()(torch.randn(2, 5, 8)))
+        self.assertEqual({fact["name"] for fact in own if fact["what"] == "unused_parameter"},
+                         {f"{name}.{kind}" for name in ("forgotten", "switched") for kind in ("weight", "bias")})
+
     def test_a_layer_that_is_called_again_with_the_same_input(self):
         """It takes views of its input that are known from the first call."""
         layer, x = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), torch.randn(2, 5, 16)
