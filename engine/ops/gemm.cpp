@@ -96,6 +96,9 @@ namespace {
 
 /// How many columns of op(B) are converted together.
 constexpr std::int64_t kConvertedColumns = 2 * kPackedGrain;
+/// How many are read together where a few rows are multiplied with them as they are stored: a multiple of every number of columns that a
+/// kernel takes at a time.
+constexpr std::int64_t kReadColumns = 4 * kPackedGrain;
 
 /// The view as the kernels take it; data is null if the view does not begin at a block boundary.
 StoredMatrix stored_matrix(const MatrixView& b) {
@@ -145,12 +148,24 @@ void converted_columns(const GemmArguments<Scalar>& g, const MatrixView& b, std:
     gemm(rows_of(here, done, here.m));
 }
 
+/// Calls f(first, last) for ranges of n columns that are bound by reading their k numbers: small ones, so that no thread waits long for the
+/// last, unless they would be too few to be shared evenly.
+template <class F>
+void read_ranges(std::int64_t n, std::int64_t k, const F& f) {
+    constexpr std::int64_t kOfThread = 4;
+    const std::int64_t parts = n / kReadColumns;
+    if (parts < kOfThread * thread_budget()) return parallel_ranges(n, kPackedGrain, k, f);
+    parallel_for(parts, kReadColumns * k, [&](std::int64_t part) {
+        const Range range = range_of_part(n, kReadColumns, part, parts);
+        f(range.first, range.last);
+    });
+}
+
 /// A product whose B is stored in another number kind, a few columns at a time.
 template <class Scalar>
 void converting_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
     if (g.m <= kFewStoredRows) {
-        // Few long ranges: the columns prefetched past the end of each range are wasted.
-        parallel_ranges(g.n, kPackedGrain, g.k, [&](std::int64_t first, std::int64_t last) {
+        read_ranges(g.n, g.k, [&](std::int64_t first, std::int64_t last) {
             if (multiplied_rows(columns_of(g, first, last), b.columns_from(first, last - first))) return;
             for (std::int64_t i = first; i < last; i += kConvertedColumns)
                 converted_columns(g, b, i, std::min(i + kConvertedColumns, last));

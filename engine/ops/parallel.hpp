@@ -2,6 +2,7 @@
 /// Spreads independent work over threads; tiny work stays on the calling thread.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -92,16 +93,22 @@ void parallel_for(std::int64_t count, [[maybe_unused]] std::int64_t cost, const 
     // An `if` here rather than in the pragma: even an inactive region costs more than the smallest stages.
     const bool worth_it = count > 1 && count * cost > kParallelCost;
     if (const int threads = worth_it ? next_team_size() : 1; threads > 1) {
-        // Every thread starts with a fixed part, so that it touches the same memory each time. The rest goes to whichever thread is free,
-        // because processors of a shared machine are rarely equally fast.
+        // Every thread has a stretch of its own, so that it touches the same memory each time and what it takes next lies beside what it
+        // has. When it is done it helps the others, because processors of a shared machine are rarely equally fast.
         const std::int64_t part = std::max<std::int64_t>(count / (8 * threads), 1);
-        std::atomic<std::int64_t> taken{0};
+        std::array<std::atomic<std::int64_t>, kMostThreads> taken{};  // of each stretch
         TeamFailure failure;
 #pragma omp parallel num_threads(threads)
         failure.keep([&] {
-            for (std::int64_t first = omp_get_thread_num() * part; first < count;
-                 first = omp_get_num_threads() * part + taken.fetch_add(part, std::memory_order_relaxed))
-                for (std::int64_t i = first; i < first + part && i < count; ++i) f(i);
+            const std::int64_t team = omp_get_num_threads(), own = omp_get_thread_num();
+            for (std::int64_t turn = 0; turn < team; ++turn) {
+                const std::int64_t stretch = (own + turn) % team, first = stretch * count / team, last = (stretch + 1) * count / team;
+                while (true) {
+                    const std::int64_t begin = first + taken[static_cast<std::size_t>(stretch)].fetch_add(part, std::memory_order_relaxed);
+                    for (std::int64_t i = begin; i < begin + part && i < last; ++i) f(i);
+                    if (begin + part >= last) break;
+                }
+            }
         });
         failure.rethrow();
         return;
