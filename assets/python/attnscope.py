@@ -151,7 +151,7 @@ class Graph:
     """What ran, in order. `value` and `add` also write graphs by hand, for tests."""
 
     def __init__(self):
-        self.nodes, self.count = [], 0
+        self.nodes, self.count, self.replaced = [], 0, []
 
     def value(self, shape, dtype="float32", parameter=None, data=None, maker=None):
         self.count += 1
@@ -168,12 +168,12 @@ class Graph:
 
     def forget(self):
         """Lets go of everything. (Nodes and values know each other, so this spares a garbage collection.)"""
-        for node in self.nodes:
+        for node in self.nodes + self.replaced:
             for value in node.results:
                 value.maker = value.users = None
             node.results = node.args = ()
             node.kwargs = {}
-        self.nodes = []
+        self.nodes, self.replaced = [], []
 
     def link(self):
         """Tells each value which operations use it."""
@@ -668,6 +668,291 @@ def linear_of(value, depth=6):
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------------
+# Analysis 2b: loops
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
+class Pieces:
+    """The numbers of a value that a loop computed in equal pieces: as long as those of all pieces are there."""
+    __slots__ = ("pieces", "order", "version", "kept", "outside")
+
+    def __init__(self, pieces, order=None):
+        self.pieces, self.order, self.version, self.kept, self.outside = pieces, order, None, False, False
+
+    @property
+    def alias(self):
+        return self if all(each.held() for each in self.pieces) else None
+
+    is_meta = False
+
+    def read(self, value):
+        numbers = self.pieces[0].read() if len(self.pieces) == 1 else np.stack([each.read() for each in self.pieces])
+        return (numbers if self.order is None else numbers.transpose(self.order)).reshape(value.shape)
+
+
+class Loops:
+    """Replaces what was computed piece by piece in a loop and joined at its end (rows of a map, or its cells) by the same operations on
+    the whole, as if the loop had not been written. Loops around a whole attention stay: each of its turns is an attention."""
+
+    MOST_PIECES, MOST_STEPS = 4096, 24
+
+    def __init__(self, graph):
+        self.graph, self.made, self.known, self.placed, self.node = graph, 0, {}, set(), None
+
+    def replace(self):
+        graph, nodes = self.graph, []
+        for node in graph.nodes:
+            self.node, self.made = node, 0
+            whole = self.whole(node) if node.op in ("stack", "cat", "written", "add") else None
+            steps = self.steps(whole) if whole is not None else []
+            if self.is_part(steps, node):
+                nodes += steps
+                self.placed.update(steps)
+                node = self.renamed(whole, node.results[0])
+            nodes.append(node)
+        if self.placed:
+            graph.nodes, graph.replaced = self.reached(nodes), graph.nodes
+            graph.link()
+
+    # What a loop's end joins.
+
+    def whole(self, node):
+        """The joined pieces as one value, made by operations on wholes; None if they are none."""
+        result = node.results[0]
+        if node.op == "written":
+            return self.written(result)
+        if node.op == "add":
+            is_last = not any(user.op == "add" and _made_by(other_operand(user, result), "mul") for user in result.users)
+            whole = self.as_sum(result) if is_last else result
+            return whole if whole is not result else None
+        pieces, axis = node.args[0], node.argument(1, "dim", 0) % len(result.shape)
+        if not 2 <= len(pieces) <= self.MOST_PIECES or whole_of(pieces) is not None:
+            return None
+        whole = self.one(pieces, 0)
+        if whole is None or whole is pieces[0]:
+            return None
+        order = list(range(1, axis + 1)) + [0] + list(range(axis + 1, len(whole.shape)))
+        return self.viewed(self.ordered(whole, order), result.shape)
+
+    def written(self, result):
+        """Of a tensor into which equal pieces were written, in any order, until it was full."""
+        if not _contiguous(result) or any(user.op == "written" for user in result.users):
+            return None
+        value, places = result, {}
+        while _made_by(value, "written") and len(places) <= self.MOST_PIECES:
+            value, piece = value.maker.args
+            places.setdefault(piece.offset - result.offset, piece)
+        pieces = [places[place] for place in sorted(places)]
+        size, shape = pieces[0].size, pieces[0].shape
+        lead = len(result.shape) - len(shape)
+        if len(pieces) < 2 or lead < 1 or result.shape[lead:] != shape or any(
+                each.shape != shape or not _contiguous(each) for each in pieces) or sorted(
+                places) != [size * place for place in range(result.size // max(size, 1))]:
+            return None
+        whole = self.table(pieces, result.shape[:lead])
+        return self.viewed(whole, result.shape) if whole is not None and whole not in pieces else None
+
+    def table(self, pieces, shape):
+        """The whole of pieces in several axes."""
+        if len(shape) > 1:
+            size = len(pieces) // shape[0]
+            rows = [self.table(pieces[row * size:(row + 1) * size], shape[1:]) for row in range(shape[0])]
+            if None in rows:
+                return None
+            pieces = rows
+        whole = self.one(pieces, 0)
+        return self.repeated(whole, len(pieces)) if whole is pieces[0] else whole
+
+    # The whole of pieces.
+
+    def one(self, pieces, depth):
+        """The whole of some values, with an axis of its own before the others; the value itself if they are all the same one; None where
+        they were not made alike."""
+        first, key = pieces[0], tuple(map(id, pieces))
+        if all(each is first for each in pieces):
+            return first
+        if key not in self.known:
+            alike = depth < self.MOST_STEPS and all(each.shape == first.shape and each.dtype == first.dtype for each in pieces)
+            whole = (self.cut(pieces) or self.computed(pieces, depth)) if alike else None
+            self.known[key] = whole, pieces  # kept, so that no other value takes their identity
+        return self.known[key][0]
+
+    def cut(self, pieces):
+        """Of pieces that one value was cut into."""
+        found = whole_of(pieces)
+        if found is None:
+            return None
+        source, axis, count = found
+        lead, rest = list(source.shape[:axis]), list(source.shape[axis + 1:])
+        narrow = len(pieces[0].shape) < len(source.shape)
+        whole = source if narrow else self.make("view", [source], lead + [count, source.shape[axis] // count] + rest, source)
+        order = [axis] + [each for each in range(len(whole.shape)) if each != axis]
+        return self.make("permute", [whole, order], (count, *pieces[0].shape), pieces)
+
+    def computed(self, pieces, depth):
+        """Of results of the same operation."""
+        given, pieces = pieces, [self.as_sum(each) for each in pieces]
+        makers, first = [each.maker for each in pieces], pieces[0].maker
+        if first is None or any(node is None or node.op != first.op or len(node.args) != len(first.args) or node.kwargs.keys()
+                                != first.kwargs.keys() for node in makers) or first.op in RANDOM or len(first.results) != 1:
+            return None
+        wholes = []
+        for arguments in zip(*(node.args for node in makers)):
+            same = all(type(each) is not Value and type(each) is type(arguments[0]) and each == arguments[0] for each in arguments)
+            whole = arguments[0] if same else self.one(arguments, depth + 1) if all(type(each) is Value for each in arguments) else None
+            if whole is None and not same:
+                return None
+            wholes.append((whole, whole is not arguments[0]))
+        if any(type(each) is Value or each != first.kwargs[name] for node in makers for name, each in node.kwargs.items()):
+            return None
+        return self.applied(first, wholes, pieces) if any(has_axis for _, has_axis in wholes) else given[0]
+
+    def as_sum(self, value):
+        """Terms that were added up one after the other, each a product of two: their sum."""
+        terms, total = [], value
+        while _made_by(value, "add") and not value.maker.kwargs:
+            before, term = value.maker.args[0], other_operand(value.maker, value.maker.args[0])
+            if number_of(term) == 0:  # sum() of Python begins with 0
+                before, term = 0, before
+            if not _made_by(term, "mul"):
+                return total
+            terms.append(term)
+            value = self.last_written(before)
+        if _made_by(value, "mul"):
+            terms.append(value)
+        elif len(terms) < 2 or type(value) is Value and not is_zero(value):
+            return total
+        whole = self.one(terms[::-1], 0) if len(terms) > 1 else None
+        return total if whole is None or whole in terms else self.make("sum", [whole, [0]], total.shape, total)
+
+    def last_written(self, value):
+        """What was copied, or written before into a part of a tensor that the loop fills."""
+        if type(value) is not Value:
+            return value
+        part = source = strip(value, ("same", "cut"))
+        while _made_by(source, "written"):
+            source, piece = source.maker.args
+            if (piece.offset, piece.shape, piece.strides) == (value.offset, value.shape, value.strides):
+                return strip(piece, ("same",))
+        return source if source is not part else strip(value, ("same",))
+
+    # Operations on wholes.
+
+    def applied(self, node, wholes, pieces):
+        """The result of an operation on wholes, of which those that are marked have an axis before the others."""
+        kind, shape, value = node.kind, (len(pieces), *pieces[0].shape), wholes[0][0]
+        size = len(node.args[0].shape) if type(node.args[0]) is Value else 0
+        if kind == "product" and node.op in ("mm", "bmm", "mv", "dot", "matmul"):
+            return self.product(wholes, [len(each.shape) for each in node.args], shape, pieces)
+        if node.op == "addmm" and not node.kwargs and not wholes[0][1] and not wholes[2][1]:
+            return self.make("add", [self.product(wholes[1:], [2, 2], shape, pieces), value], shape, pieces)
+        if kind in ("elementwise", "broadcast"):
+            operands = [self.aligned(whole, len(shape)) if has_axis else whole for whole, has_axis in wholes]
+            return self.make(node.op, operands[:1] if kind == "broadcast" else operands, shape, pieces, node.kwargs)
+        if not wholes[0][1]:
+            return None
+        if kind == "view":
+            return self.make("view", [value], shape, pieces)
+        if kind == "permute":
+            return self.make("permute", [value, [0] + [each + 1 for each in _order(node, size)]], shape, pieces)
+        if kind == "same":
+            return self.make("clone", [value], shape, pieces)
+        if kind in ("softmax", "log_softmax"):
+            return self.make(node.op, [value, node.argument(1, "dim", -1) % size - size], shape, pieces)
+        if node.op in ("sum", "max", "amax"):
+            axes = node.argument(1, "dim")
+            axes = list(range(size)) if axes is None or axes == [] else [axes] if isinstance(axes, int) else axes
+            axes = [each % size - size for each in axes]
+            return self.make("sum" if node.op == "sum" else "amax", [value, axes, node.argument(2, "keepdim", False)], shape, pieces)
+        return None
+
+    def product(self, wholes, axes, shape, pieces):
+        """Products of vectors are those of matrices with an axis of size 1. `axes`: how many each operand had in the loop."""
+        (a, a_has), (b, b_has) = wholes
+        a_is_row, b_is_column = axes[0] == 1, axes[1] == 1
+        if a_is_row:
+            a = self.viewed(a, (*a.shape[:-1], 1, a.shape[-1]))
+        if b_is_column:
+            b = self.viewed(b, (*b.shape, 1))
+        size = 1 + max(len(a.shape) - a_has, len(b.shape) - b_has)
+        a, b = self.aligned(a, size) if a_has else a, self.aligned(b, size) if b_has else b
+        middle = list(shape)
+        if a_is_row:
+            middle.insert(len(middle) - (not b_is_column), 1)
+        if b_is_column:
+            middle.append(1)
+        return self.viewed(self.make("matmul", [a, b], middle, pieces), shape)
+
+    def aligned(self, value, size):
+        """With axes of size 1 behind the first, so that the others are aligned from the right."""
+        return self.viewed(value, (value.shape[0], *[1] * (size - len(value.shape)), *value.shape[1:]))
+
+    def viewed(self, value, shape):
+        return value if value.shape == tuple(shape) else self.make("view", [value], shape, value)
+
+    def ordered(self, value, order):
+        shape = [value.shape[axis] for axis in order]
+        return value if order == sorted(order) else self.make("permute", [value, order], shape, value, order=order)
+
+    def repeated(self, value, count):
+        return self.make("expand", [self.viewed(value, (1, *value.shape))], (count, *value.shape), [value] * count)
+
+    def make(self, op, args, shape, numbers, kwargs=None, order=None):
+        """An operation that the loop did in pieces. `numbers`: the pieces, or a value with the same numbers, whose axes may be in another
+        order."""
+        self.made += 1
+        node = Node(self.node.number - 0.5 + self.made * 2 ** -20, op, args, kwargs or {}, self.node.where, self.node.call)
+        pieces = [numbers] if type(numbers) is Value else numbers
+        value = Value(node.number, node, tuple(shape), pieces[0].dtype)
+        value.buffer, node.results = Pieces(pieces, order), [value]
+        return value
+
+    # The graph.
+
+    def steps(self, value):
+        """The operations that were made for a value, in order."""
+        found, left = set(), [value]
+        while left:
+            node = left.pop().maker
+            if node is not None and type(node.number) is float and node not in found and node not in self.placed:
+                found.add(node)
+                left += node.inputs()
+        return sorted(found, key=lambda each: each.number)
+
+    def is_part(self, steps, joins):
+        """Do they compute a part of an attention? Or all of it, but for a single query at a time, or for texts or heads that are put side by
+        side? (Heads and chunks of queries that a `cat` joins are attentions of their own.)"""
+        found = [product for product in map(product_of, steps) if product is not None]
+        maps = [product for product in found if is_parameter(product.a) or is_parameter(product.b) or (
+            len(found) > 2 and any(len(each.shape) == 2 and comes_from_outside(each) for each in (product.a, product.b)))]
+        products = len(found) - len(maps)
+        softmaxes = [each for each in steps if each.kind in ("softmax", "log_softmax") or each.op in ("exp", "exp2")]
+        single = any(sum(size > 1 for size in each.results[0].shape[1:]) <= 1 for each in softmaxes)
+        return products == 1 or bool(softmaxes) and (not products or products == 2 and (single or joins.op != "cat"))
+
+    def renamed(self, whole, result):
+        """The last of the operations, with the value that the code goes on with as its result."""
+        node = Node(self.node.number, "clone", [whole], {}, self.node.where, self.node.call)
+        node.results, result.maker = [result], node
+        return node
+
+    def reached(self, nodes):
+        """Without the operations on pieces that nothing else uses any more."""
+        users = collections.Counter(value for node in nodes for value in node.inputs())
+        left = []
+        for node in reversed(nodes):
+            unused = type(node.number) is int and not any(value.users for value in node.results) and not self.is_place(node)
+            if unused or any(users[value] for value in node.results):
+                left.append(node)
+            else:
+                users.subtract(node.inputs())
+        return left[::-1]
+
+    def is_place(self, node):
+        """Is this a part of a tensor that the loop fills?"""
+        return node.kind == "cut" and _made_by(strip(node.args[0], ("cut",)), "written", *_CLASSES["factory"].split())
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------------
 # Analysis 3: from a product through a softmax to the context
 # ---------------------------------------------------------------------------------------------------------------------------------------
 
@@ -884,10 +1169,6 @@ class After:
             return ()
         value = max(known, key=lambda each: each.number)
         product, layout = product_of(node), self.layouts[value]
-        if product is None and node.op == "add":
-            product = rows_product(node)
-            value = product.a if product is not None else value
-            layout = self.layouts.get(value)
         if product is None and node.op == "mul" and any(
                 user.op == "sum" and product_of(user) is not None for user in node.results[0].users):
             self.through_sum(node)
@@ -1177,10 +1458,10 @@ class Builder:
         self.product, self.atoms = walk.product, walk.atoms
         self.attention = Attention(self.atoms, self.product.node)
         self.attention.softmax = softmax.node
+        self.sides()
 
     def build(self):
         attention, after = self.attention, self.after
-        self.sides()
         self.q, self.k, self.v = (Chain(self.atoms, value, layout) for value, layout in (
             (self.q_value, self.q_layout), (self.k_value, self.k_layout), (after.v, after.v_layout)))
         self.behind = Behind(self.atoms, after.product)
@@ -1205,6 +1486,10 @@ class Builder:
         if swapped:
             self.q_value, self.q_layout, self.k_value, self.k_layout = product.b, product.b_layout, product.a, product.a_layout
         self.free_q, self.free_k = (b_free, a_free) if swapped else (a_free, b_free)
+
+    def has_rows_in_values(self):
+        """Does v have axes that are those of the queries alone?"""
+        return any(self.free_q & set(axis) for axis in self.atoms.layout(self.after.v_layout))
 
     def assign_roles(self):
         """Says for each letter which atoms it is made of."""
@@ -1856,48 +2141,6 @@ def pooling_product(node):
     return product
 
 
-def cells_product(node):
-    """Scores that were computed one by one, as products of two vectors, and written into one tensor or stacked."""
-    result, cells = node.results[0], {}
-    if node.op == "stack":
-        cells = dict(enumerate(map(strip, node.args[0])))
-    elif node.op == "written" and _contiguous(result) and not any(user.op == "written" for user in result.users):
-        value = result
-        while _made_by(value, "written"):
-            value, part = value.maker.args
-            cells.setdefault(part.offset - result.offset, strip(part))
-    shape = (1, *result.shape)[-2:]
-    if len(result.shape) > 2 or len(cells) < 2 or sorted(cells) != list(range(math.prod(shape))) or not all(
-            _made_by(each, "dot") for each in cells.values()):
-        return None
-    for sides in ((0, 1), (1, 0)):
-        table = [[[cells[row * shape[1] + column].maker.args[side] for column in range(shape[1])] for row in range(shape[0])]
-                 for side in sides]
-        rows, columns = [row[0] for row in table[0]], table[1][0]
-        if all(set(row) == {row[0]} for row in table[0]) and all(row == columns for row in table[1]):
-            queries, keys = ((whole_of(each) or (None, 1))[:2] if len(each) > 1 else (each[0], 0) for each in (rows, columns))
-            if queries[1] or keys[1]:
-                return None
-            found = Product(node, queries[0], keys[0])
-            T, S, D = (found.atoms.new(size) for size in (*shape, keys[0].shape[-1]))
-            found.a_layout, found.b_layout, found.summed = [T, D][-len(queries[0].shape):], [S, D][-len(keys[0].shape):], D
-            found.out_layout = [T, S][-len(result.shape):]
-            return found
-    return None
-
-
-def rows_product(node):
-    """A context that was summed up row by row: a weight times a row of v, added to those before."""
-    value, terms = node.results[0], []
-    while _made_by(value, "add") and _made_by(other_operand(value.maker, value.maker.args[0]), "mul"):
-        value, term = value.maker.args[:2]
-        terms.append(sorted(term.maker.inputs(), key=lambda each: each.size))
-    wholes = [whole_of(each) for each in zip(*terms[::-1])] if len(terms) > 1 and all(len(each) == 2 for each in terms) else []
-    if len(wholes) != 2 or None in wholes or any(axis for _, axis, _ in wholes):
-        return None
-    return Product(node, *(whole for whole, _, _ in wholes))
-
-
 def outer_sum(node):
     """Additive scores of graphs: a number of each query plus a number of each key, both by learned vectors."""
     a, b = node.args[:2] if node.op == "add" and len(node.args) > 1 else (None, None)
@@ -2166,6 +2409,7 @@ def find_attentions(graph, failed=None):
     """All attentions of a graph, in the order of the code. One that cannot be analysed does not take the others away: its operation and
     the error are put into `failed`."""
     graph.link()
+    Loops(graph).replace()
     found, walks, by_softmax = [], [], {}
 
     def attempt(analyse, node, *given):
@@ -2195,7 +2439,7 @@ def walk_from(node):
     """The walk from a node, if it is a product that may be the scores of an attention."""
     product = product_of(node)
     if product is None:
-        product = outer_sum(node) or (cells_product(node) if node.op in ("stack", "written") else None)
+        product = outer_sum(node)
         return Walk(product) if product is not None else None
     try:
         learned = additive_product(node) or pooling_product(node)
@@ -2211,18 +2455,21 @@ def walk_from(node):
 def build_from(graph, candidates):
     """The attention of one softmax, from all products that lead to it; None if nothing follows."""
     straight = [(walk, softmax) for walk, softmax in candidates if softmax.source not in walk.bent]
-    straight.sort(key=lambda each: each[0].product.pooled)  # a learned vector may be a further term of the scores
+    builders = []
     for walk, softmax in straight:
         layout = walk.layouts.get(softmax.source)
         if layout is None or softmax.result.shape != softmax.source.shape and len(softmax.result.shape) != len(layout):
             continue
         after = After(walk, softmax.result, layout, free_atoms(walk))
         if after.product is not None:
-            others = [other for other, _ in candidates if other is not walk]
-            attention = Builder(graph, walk, softmax, after, others).build()
-            # Of a single query, a softmax over something else than keys is a routing between what the keys belong to.
-            return attention if attention.sizes["T"] > 1 or attention.softmax_over == "S" else None
-    return None
+            builders.append(Builder(graph, walk, softmax, after, [other for other, _ in candidates if other is not walk]))
+    if not builders:
+        return None
+    # Further terms of the scores may be products with a learned vector, or with positions, in which batches and heads are the rows.
+    builder = min(builders, key=lambda each: (each.product.pooled, each.has_rows_in_values()))
+    attention = builder.build()
+    # Of a single query, a softmax over something else than keys is a routing between what the keys belong to.
+    return attention if attention.sizes["T"] > 1 or attention.softmax_over == "S" else None
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------------
@@ -2610,7 +2857,9 @@ def group_attentions(attentions):
         if len(members) > 1:
             along = node.argument(1, "dim", 0) % len(node.results[0].shape)
             letters = members[0].letters_of(_context_axis(members[0], node, along))
-            by = "T" if letters == ["T"] else "H"
+            of_one_query = all(member.sizes["T"] == 1 for member in members)
+            grows = len({member.sizes["S"] for member in members}) > 1
+            by = "T" if letters == ["T"] or of_one_query and (grows or node.op == "cat" and not {*letters} & {"D", "E"}) else "H"
             for member in members:
                 member.group, member.group_by = f"group {index + 1}", by
 
@@ -3249,6 +3498,14 @@ class Recorder:
         self.graph.nodes.append(node)
         return value
 
+    def end_writes(self):
+        """A tensor that was filled part by part, and then read by no operation, is a value, too."""
+        for buffer in list(self.buffers.values()):
+            last, before = buffer.last, buffer.before or {}
+            key = next((key for key, value in before.items() if last is not None and value.size > last.size and _contiguous(value)), None)
+            if key is not None and key not in buffer.values and last.maker is not None:
+                self.derived(buffer, None, key, "written", [before[key], last]).maker.call = last.maker.call
+
     def was_written(self, written):
         """A new generation of the storages that were written."""
         for each in written:
@@ -3514,6 +3771,7 @@ class Recorder:
 
     def finish(self, copy):
         """Ends the step and returns it. `copy`: the program goes on while it is written, so what the program may write to is copied."""
+        self.end_writes()
         for buffer in self.buffers.values():
             if buffer.alias is not None:
                 if buffer.outside and copy:

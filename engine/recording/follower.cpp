@@ -284,6 +284,11 @@ Numbers Follower::from_inputs(const RecordedStage& stage) {
     }
     if (stage.op == "concat") return joined(stage);
     if (stage.op == "cast") return input(stage, 0);
+    if (stage.op == "add" && stage.inputs.size() == 2) {
+        Numbers a = input(stage, 0), b = input(stage, 1);
+        expect_to_fit(a, b);
+        return sum_of(std::move(a), std::move(b));
+    }
     if (!stage.kernel.empty()) return inside_kernel(stage);
     throw NotComputed{no_arithmetic(stage)};
 }
@@ -305,11 +310,6 @@ std::vector<double> Follower::parameter(const RecordedStage& stage, std::size_t 
 Numbers Follower::inside_kernel(const RecordedStage& stage) {
     if (stage.op == "linear") return mapped_in_kernel(stage);
     Numbers before = input(stage, 0);
-    if (stage.op == "add") {
-        Numbers other = input(stage, 1);
-        expect_to_fit(before, other);
-        return sum_of(std::move(before), std::move(other));
-    }
     if (stage.op == "activation" && stage.called == "relu") return bent(std::move(before), Curve::Relu);
     if (stage.op == "activation" && stage.called == "gelu") return bent(std::move(before), Curve::Gelu);
     if (stage.op != "norm" || std::isnan(stage.eps)) throw NotComputed{no_arithmetic(stage)};

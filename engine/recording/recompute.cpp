@@ -55,7 +55,6 @@ private:
     Numbers input() { return follower_.input(stage_, 0); }
 
     Operation usual_operation() {
-        if (stage_.op == "add" && stage_.inputs.size() == 2) return [this] { return sum(); };
         return [this] { return follower_.from_inputs(stage_); };
     }
 
@@ -67,12 +66,6 @@ private:
         if (stage_.op == "norm") return norm(recorded);
         if (stage_.op == "activation") return activation(recorded);
         return usual_operation();
-    }
-
-    Numbers sum() {
-        Numbers a = input(), b = follower_.input(stage_, 1);
-        expect_to_fit(a, b);
-        return sum_of(std::move(a), std::move(b));
     }
 
     Operation linear(const Numbers& recorded) {
