@@ -173,6 +173,19 @@ ATTN_INLINE void load_thirty_two(const SideBySide& columns, std::int64_t at, Dwo
 #endif
 }
 
+/// The first four bytes of each block.
+ATTN_INLINE Dwords first_fours(const SideBySide& columns) {
+#if defined(__AVX512F__)
+    const auto row = static_cast<std::int32_t>(columns.rows.one);
+    const Whole places = _mm512_mullo_epi32(_mm512_set1_epi32(row), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    return reinterpret_cast<Dwords>(_mm512_i32gather_epi32(places, columns.block[0], 1));
+#else
+    Dwords head[4];
+    load_sixteen(columns, 0, head);
+    return head[0];
+#endif
+}
+
 /// `rest` with byte kTo of every lane replaced by byte `from` of x's.
 template <int kTo>
 ATTN_INLINE Dwords byte_into(Dwords rest, Dwords x, int from) {
@@ -268,15 +281,14 @@ struct ColumnsOfUpperHalves {
 
 /// Q8_0: a scale and 32 signed bytes.
 struct ColumnsOfBytes {
-    static constexpr int kNumbers = 32, kPieces = 3;
+    static constexpr int kNumbers = 32, kPieces = 2;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q8_0);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t, int piece) {
-        Dwords bytes[4];
-        load_sixteen(columns, piece < 2 ? 2 + 16 * piece : 0, bytes);
-        if (piece == 2) return numbers.set(lower_halves(bytes[0]));
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) planes[4 * piece + i] = bytes[i] ^ static_cast<std::int32_t>(0x80808080U);
+        if (piece == 1) return numbers.set(lower_halves(first_fours(columns)));
+        load_thirty_two(columns, 2, planes);
+#pragma GCC unroll 8
+        for (Dwords& plane : planes) plane ^= static_cast<std::int32_t>(0x80808080U);
     }
     ATTN_INLINE void begin(int) {}
     ATTN_INLINE Vec<float> value(int, int fours, int i) const { return numbers.number(planes[fours], i); }

@@ -850,6 +850,90 @@ def a_context_row_by_row(see):
     see("q", x[1], "D"), see("k", x, "SD"), see("weights", weights, "S"), see("context", context, "D")
 
 
+@way(kind="self", stages="q k v scores scaled weights context")
+def queries_one_by_one(see):
+    x, w, rows = randn(5, 6), [randn(6, 6) for _ in range(3)], []
+    q, k, v = (x @ each for each in w)
+    for index in range(5):
+        weights = torch.softmax(k @ q[index] / math.sqrt(6), dim=0)
+        rows.append((weights, weights @ v))
+    context = torch.stack([each for _, each in rows])
+    see("q", q, "TD"), see("k", k, "SD"), see("v", v, "SD"), see("context", context, "TD")
+    if see.on:
+        see("weights", torch.stack([each for each, _ in rows]), "TS")
+
+
+@way(stages="q k v scores scaled weights context")
+def cell_by_cell(see):
+    """Three loops, as in a first explanation of attention."""
+    x, scores, context = randn(4, 3), torch.zeros(4, 4), torch.zeros(4, 3)
+    q, k, v = (x @ randn(3, 3) for _ in range(3))
+    for row in range(4):
+        for column in range(4):
+            scores[row, column] = torch.dot(q[row], k[column]) / math.sqrt(3)
+    weights = torch.softmax(scores, -1)
+    for row in range(4):
+        for column in range(4):
+            context[row] += weights[row, column] * v[column]
+    see("q", q, "TD"), see("k", k, "SD"), see("v", v, "SD"), see("weights", weights, "TS")
+    if see.on:
+        see("scaled", scores, "TS"), see("context", context, "TD")
+
+
+@way(stages="q k v scores scaled weights context")
+def cells_in_lists(see):
+    x = randn(4, 3)
+    q, k, v = (x @ randn(3, 3) for _ in range(3))
+    scores = torch.stack([torch.stack([(one * other).sum() for other in k]) for one in q]) / math.sqrt(3)
+    weights = F.softmax(scores, dim=1)
+    context = torch.stack([sum(each * row for each, row in zip(line, v)) for line in weights])
+    see("scaled", scores, "TS"), see("weights", weights, "TS"), see("context", context, "TD")
+
+
+@way(stages="q k v scores weights context")
+def rows_of_a_softmax_by_hand(see):
+    q, k, v, rows = randn(5, 4), randn(6, 4), randn(6, 4), []
+    scores = q @ k.T
+    for row in scores:
+        powers = torch.exp(row - row.max())
+        rows.append(powers / powers.sum())
+    weights = torch.stack(rows)
+    see("scores", scores, "TS"), see("weights", weights, "TS"), see("context", weights @ v, "TD")
+
+
+@way(stages="q k v scores scaled weights context concat attention_out", heads="known")
+def heads_written_into_a_tensor(see):
+    x, out = randn(2, 5, 12), nn.Linear(12, 12)
+    q, k, v = (nn.Linear(12, 12)(x).view(2, 5, 3, 4).transpose(1, 2) for _ in range(3))
+    context = torch.zeros(2, 3, 5, 4)
+    for text in range(2):
+        for head in range(3):
+            weights = torch.softmax(q[text, head] @ k[text, head].T / 2, -1)
+            context[text, head] = weights @ v[text, head]
+    concat = context.transpose(1, 2).reshape(2, 5, 12)
+    see("q", q, "BHTD"), see("context", context, "BHTD"), see("concat", concat, "BTC"), see("attention_out", out(concat), "BTC")
+
+
+@way(stages="q k v scores scaled weights context")
+def texts_in_a_list(see):
+    x, w, found = randn(3, 5, 6), [nn.Linear(6, 6) for _ in range(3)], []
+    for text in x:
+        q, k, v = (each(text) for each in w)
+        found.append(torch.softmax(q @ k.T / math.sqrt(6), -1) @ v)
+    see("context", torch.stack(found), "BTD")
+
+
+@way(stages="q k v scores scores.1 masked scaled weights context", heads="known")
+def positions_relative_to_the_query(see):
+    """A further term of the scores is a product of the queries with a vector for each distance."""
+    q, k, v = projected(see, "q", "k", "v")
+    distances = randn(9, 4)[torch.arange(5) - torch.arange(5)[:, None] + 4]
+    further = torch.einsum("bhtd,tsd->bhts", q, distances)
+    scores = q @ k.transpose(-2, -1)
+    weights = ((scores + further) / 2).softmax(-1)
+    see("scores", scores), see("scores.1", further), see("weights", weights), see("context", weights @ v, "BHTD")
+
+
 @way()
 def graph_attention(see):
     """Two numbers for each node and head, by learned vectors; the map is their outer sum."""
