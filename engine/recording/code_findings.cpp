@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/io/file_error.hpp"
-#include "engine/recording/follower.hpp"
+#include "engine/recording/finding_evidence.hpp"
 #include "engine/recording/known_rotation.hpp"
 #include "engine/recording/numbers.hpp"
 #include "engine/recording/seen_cells.hpp"
@@ -19,56 +19,6 @@ namespace attn::recording {
 namespace {
 
 constexpr std::array<std::string_view, 3> kGravities{"wrong", "unusual", "worth knowing"};
-
-/// What the rules look at.
-struct Evidence {
-    const RecordedGraph& graph;
-    const RecordedAttention& attention;
-    const RecordedStep& step;
-    std::vector<CodeFinding>& found;
-
-    void add(Gravity gravity, std::string bug, const RecordedStage* stage, std::string text) const {
-        found.push_back({gravity, std::move(bug), stage == nullptr ? "" : stage->name,
-                         stage == nullptr || stage->line.empty() ? attention.source : stage->line, std::move(text)});
-    }
-    /// The first stage of that operation; null if there is none.
-    const RecordedStage* with_op(std::string_view op) const {
-        for (const RecordedStage& stage : attention.stages)
-            if (stage.op == op) return &stage;
-        return nullptr;
-    }
-    /// The axes of the tensor that a stage masks with; "" if it is not known.
-    std::string mask_axes(const RecordedStage& stage) const {
-        for (const RecordedStage& each : graph.around)
-            if (!stage.mask.empty() && each.name == stage.mask) return each.axes;
-        return "";
-    }
-    /// Its numbers; nothing if they were not recorded, are too many, or have unknown axes. Inside of a fused kernel they follow from the
-    /// queries and keys.
-    std::optional<Numbers> numbers(const RecordedStage* stage) const {
-        const NamedArray* header = stage == nullptr ? nullptr : step.find(full_name(attention, *stage));
-        if (header == nullptr && stage != nullptr && stage->have == Have::Follows) return followed(*stage);
-        if (header == nullptr || header->shape.size() != stage->axes.size() || count_of(*header) > kMostNumbers) return {};
-        if (count_of(*header) == 0) return {};
-        return numbers_of(step.read(header->name), stage->axes, step.source());
-    }
-
-private:
-    std::optional<Numbers> followed(const RecordedStage& stage) const {
-        constexpr std::int64_t kMostFollowed = std::int64_t{1} << 20;
-        const std::int64_t rows = attention.size('B') * attention.size('H') * attention.size('T');
-        if (rows <= 0 || rows > kMostFollowed / std::max<std::int64_t>(1, attention.size('S'))) return {};
-        const FindParameter of_this_step = [this](const std::string& name) {
-            const std::string full = std::string(kParameters) + name;
-            return step.find(full) == nullptr ? std::nullopt : std::optional(step.read(full));
-        };
-        try {
-            return Follower(graph, attention, step, of_this_step).computed(stage);
-        } catch (const NotComputed&) {
-            return {};
-        }
-    }
-};
 
 bool is_about(double value, double expected) { return std::abs(value - expected) <= 1e-4 * std::abs(expected); }
 
@@ -128,36 +78,6 @@ void look_at_softmax(const Evidence& evidence) {
                                            : "wrong axis"));
 }
 
-void look_after_softmax(const Evidence& evidence) {
-    const RecordedAttention& attention = evidence.attention;
-    bool after = false, dropped = false;
-    for (const RecordedStage& stage : attention.stages) {
-        if (stage.op == "mask" && dropped) {
-            // What is made of the weights themselves, or divided by a new sum afterwards, is no mistake: then heads lose different cells,
-            // or something comes between the mask and the context.
-            const std::string axes = evidence.mask_axes(stage);
-            const RecordedStage* context = attention.find("context");
-            const bool is_last = context != nullptr && !context->inputs.empty() && context->inputs.front() == stage.name;
-            if (!is_last || axes.empty() || axes.find('H') != std::string::npos) return;
-            const RecordedStage* input = stage.inputs.empty() ? nullptr : attention.find(stage.inputs.front());
-            const std::optional<Numbers> before = evidence.numbers(input), left = evidence.numbers(&stage);
-            if (before && left && lost_part_of_a_row(*before, *left))
-                evidence.add(Gravity::Wrong, "mask_after_softmax", &stage,
-                             "The mask comes after the softmax and its dropout: what it takes away is missing in the sums of the rows.");
-            return;
-        }
-        if (stage.op == "mask" && after) {
-            const std::optional<Numbers> weights = evidence.numbers(attention.find("weights"));
-            const std::optional<std::pair<double, double>> sums = weights ? sums_of_rows(*weights) : std::nullopt;
-            if (!sums || sums->first > 1 - 1e-3) return;
-            return evidence.add(Gravity::Wrong, "mask_after_softmax", &stage,
-                                fmt::format("The mask comes after the softmax: rows sum to {:.2f} to {:.2f}.", sums->first, sums->second));
-        }
-        after = after || stage.op == "softmax";
-        dropped = dropped || (after && stage.op == "dropout");
-    }
-}
-
 void look_at_heads(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
     if (attention.has_fact("heads_split_without_transpose"))
@@ -167,125 +87,6 @@ void look_at_heads(const Evidence& evidence) {
     if (attention.has_fact("heads_joined_without_transpose"))
         evidence.add(Gravity::Wrong, "heads_joined_without_transpose", attention.find("concat"),
                      "The heads are joined by a reshape alone: each row holds one head's positions. Transpose to B, T, H, D first.");
-}
-
-/// A mask that is added and hides nothing is a bias to the graph.
-void look_at_sign(const Evidence& evidence) {
-    constexpr double kNoScore = 1000;
-    for (const RecordedStage& stage : evidence.attention.stages) {
-        if (stage.op == "mask" && stage.fill >= kNoScore)
-            evidence.add(Gravity::Wrong, "mask_sign", &stage,
-                         fmt::format("The mask puts {:.4g} where it must put a large negative number.", stage.fill));
-        if ((stage.op != "mask" && stage.op != "bias") || stage.mask.empty()) continue;
-        const NamedArray* mask = evidence.step.find(stage.mask);
-        if (mask == nullptr || mask->dtype == DType::Bool || count_of(*mask) > kMostNumbers) continue;
-        const std::vector<double> cells = values_as<double>(evidence.step.read(stage.mask), evidence.step.source());
-        const double most = cells.empty() ? 0 : *std::max_element(cells.begin(), cells.end());
-        if (most >= kNoScore)
-            evidence.add(Gravity::Wrong, "mask_sign", &stage, fmt::format("The mask adds {:.4g} where it must subtract.", most));
-    }
-}
-
-void look_at_mask(const Evidence& evidence) {
-    const RecordedStage* stage = evidence.with_op("mask");
-    // Queries and keys of two texts have orders of their own.
-    if (stage == nullptr || evidence.attention.cross) return;
-    const RecordedStage* masked = evidence.attention.find("masked");
-    const std::optional<Numbers> numbers = evidence.numbers(masked);
-    if (!numbers) return;
-    switch (pattern_of(*numbers)) {
-    case Seen::OneAhead:
-        return evidence.add(Gravity::Wrong, "causal_leaks_one", stage, "Every position sees the next one: the causal mask is off by one.");
-    case Seen::NotItself:
-        return evidence.add(Gravity::Wrong, "causal_masks_self", stage,
-                            "No position sees itself, and the first sees nothing: the causal mask is off by one.");
-    case Seen::OnlyAhead:
-        return evidence.add(Gravity::Wrong, "inverted_mask", stage,
-                            "Every position sees only itself and what follows: the mask is the wrong way round.");
-    case Seen::FromTheFirstKey: {
-        const RecordedStage* k = evidence.attention.find("k");
-        const std::optional<Numbers> keys = evidence.numbers(k);
-        if (k == nullptr || k->op != "linear") return;                        // a cache, of which the rest may be left from before
-        if (keys && later_keys_are_equal(*keys, numbers->size('T'))) return;  // a cache of which the rest has not been written
-        return evidence.add(
-            Gravity::Wrong, "causal_offset", stage,
-            fmt::format("There are {} keys for {} queries, but the mask starts at the first key.", numbers->size('S'), numbers->size('T')));
-    }
-    case Seen::Other:
-        return;
-    }
-}
-
-/// What each position of each text was looked up in tables, of words, segments and others: [B,T,C]. Nothing if nothing was.
-std::optional<Numbers> looked_up(const Evidence& evidence) {
-    std::optional<Numbers> all;
-    for (const RecordedStage& each : evidence.graph.around) {
-        const NamedArray* header = each.op == "embedding" && each.axes == "BTC" ? evidence.step.find(each.name) : nullptr;
-        if (header == nullptr || header->shape.size() != 3 || count_of(*header) > kMostNumbers || count_of(*header) == 0) continue;
-        Numbers more = numbers_of(evidence.step.read(header->name), each.axes, evidence.step.source());
-        if (!all) {
-            all = std::move(more);
-            continue;
-        }
-        if (more.shape[0] != all->shape[0] || more.shape[1] != all->shape[1]) return {};
-        const std::int64_t width = all->shape[2], wider = width + more.shape[2];
-        Numbers both{"BTC", {all->shape[0], all->shape[1], wider}, {}, {}, 0};
-        for (std::int64_t row = 0; row < all->shape[0] * all->shape[1]; ++row) {
-            const auto copy = [&](const Numbers& from) {
-                const auto begin = from.values.begin() + row * from.shape[2];
-                both.values.insert(both.values.end(), begin, begin + from.shape[2]);
-            };
-            copy(*all);
-            copy(more);
-        }
-        all = std::move(both);
-    }
-    return all;
-}
-
-/// A mask over keys alone that shows what is padding, and hides the words.
-void look_at_padding(const Evidence& evidence) {
-    const RecordedStage* stage = evidence.with_op("mask");
-    if (stage == nullptr || evidence.attention.cross) return;
-    const std::optional<Numbers> masked = evidence.numbers(evidence.attention.find("masked"));
-    const std::optional<Numbers> words = masked ? looked_up(evidence) : std::nullopt;
-    if (words && sees_copies_only(*masked, *words))
-        evidence.add(Gravity::Wrong, "inverted_mask", stage,
-                     "The mask hides all words, and shows only copies of one word, which is the padding: it is the wrong way round.");
-}
-
-/// A mask that has no axis of keys hides whole rows: what is padding is still attended to.
-void look_at_padded_queries(const Evidence& evidence) {
-    const RecordedAttention& attention = evidence.attention;
-    if (attention.cross || attention.size('T') != attention.size('S')) return;
-    const RecordedStage* found = nullptr;
-    for (const RecordedStage& stage : attention.stages) {
-        if (stage.op != "mask") continue;
-        const std::string axes = evidence.mask_axes(stage);
-        if (axes.empty() || axes.find('S') != std::string::npos) return;
-        if (axes.find('B') != std::string::npos && axes.find('T') != std::string::npos) found = &stage;
-    }
-    const std::optional<Numbers> masked = found == nullptr ? std::nullopt : evidence.numbers(found);
-    if (masked && row_without_keys(*masked))
-        evidence.add(Gravity::Wrong, "padding_on_queries", found,
-                     "The mask hides whole queries, and no key: what is padding is still attended to by the others.");
-}
-
-/// What is added to the scores is told by the scores before and after, with the sign that it has there.
-void look_at_bias(const Evidence& evidence) {
-    const RecordedStage *bias = evidence.with_op("bias"), *mask = evidence.with_op("mask");
-    if (bias == nullptr || mask == nullptr || bias->inputs.empty()) return;
-    for (const RecordedStage& stage : evidence.attention.stages)
-        if (stage.op == "given" || (stage.op == "scale" && &stage > bias)) return;
-    std::optional<Numbers> after = evidence.numbers(bias);
-    const std::optional<Numbers> before = evidence.numbers(evidence.attention.find(bias->inputs.front()));
-    if (!after || !before || after->axes != before->axes || after->shape != before->shape) return;
-    for (std::size_t i = 0; i < after->values.size(); ++i) {
-        after->slack[i] = after->eps * (std::abs(after->values[i]) + std::abs(before->values[i]));
-        after->values[i] -= before->values[i];
-    }
-    if (favours_far_keys(*after))
-        evidence.add(Gravity::Wrong, "alibi_sign", bias, "The bias grows with the distance: it favours the keys that are farthest away.");
 }
 
 /// A query and a key of the same token have to be turned alike.
@@ -307,39 +108,6 @@ void look_at_rotation(const Evidence& evidence) {
     if (of_q && of_k && std::abs(std::remainder(*of_q - *of_k, 2 * std::numbers::pi)) > kOtherPosition)
         evidence.add(Gravity::Wrong, "position_offset", q,
                      "The query and the key of one token are rotated as if they stood at different positions.");
-}
-
-/// What becomes of a query without a key depends on the mask's number and on the library.
-void look_at_empty_rows(const Evidence& evidence) {
-    const RecordedStage *stage = evidence.with_op("mask"), *softmax = evidence.with_op("softmax");
-    const std::optional<Numbers> masked = evidence.numbers(evidence.attention.find("masked"));
-    const std::optional<MapRow> row = masked ? row_without_keys(*masked) : std::nullopt;
-    const std::optional<Numbers> weights = row && softmax != nullptr ? evidence.numbers(softmax) : std::nullopt;
-    if (!weights || weights->axes != masked->axes || weights->shape != masked->shape) return;
-    const std::int64_t map = row->text * masked->size('H') + row->head;
-    const auto first = static_cast<std::size_t>((map * masked->size('T') + row->query) * masked->size('S'));
-    const double weight = weights->values[first];
-    evidence.add(Gravity::WorthKnowing, "", stage,
-                 fmt::format("Query {} of text {} sees no key, and its weights are {}.", row->query, row->text,
-                             std::isnan(weight) ? "NaN"
-                             : weight == 0      ? "0"
-                                                : "spread over all keys"));
-}
-
-/// A cap behind the mask gives hidden keys a finite score again.
-void look_at_cap(const Evidence& evidence) {
-    const auto place = [&](const RecordedStage* stage) { return stage - evidence.attention.stages.data(); };
-    const RecordedStage *cap = evidence.with_op("cap"), *mask = evidence.with_op("mask"), *scale = evidence.with_op("scale");
-    if (cap == nullptr) return;
-    if (scale != nullptr && place(cap) < place(scale))
-        evidence.add(Gravity::Unusual, "softcap_before_scale", cap, "The scores are capped before they are scaled; Gemma 2 scales first.");
-    if (mask == nullptr || place(cap) < place(mask)) return;
-    const std::optional<Numbers> masked = evidence.numbers(mask), weights = evidence.numbers(evidence.attention.find("weights"));
-    if (!masked || !weights || masked->shape != weights->shape) return;
-    for (std::size_t i = 0; i < masked->values.size(); ++i)
-        if (masked->values[i] < kHidden && weights->values[i] > 0)
-            return evidence.add(Gravity::Wrong, "softcap_after_mask", cap,
-                                "The cap comes after the mask: keys that it hides have a weight again.");
 }
 
 void look_at_dropout(const Evidence& evidence) {
@@ -462,17 +230,11 @@ std::vector<CodeFinding> findings_in(const RecordedGraph& graph, const RecordedA
     look_at_softmax(evidence);
     look_after_softmax(evidence);
     look_at_heads(evidence);
-    look_at_sign(evidence);
-    look_at_mask(evidence);
-    look_at_padding(evidence);
-    look_at_padded_queries(evidence);
-    look_at_empty_rows(evidence);
-    look_at_bias(evidence);
+    look_at_masks(evidence);
     look_at_rotation(evidence);
     look_at_roles(evidence);
     look_at_same_operands(evidence);
     look_at_dropout(evidence);
-    look_at_cap(evidence);
     if (const RecordedStage* rotated = attention.find("v_rotated"))
         evidence.add(Gravity::Unusual, "rope_on_values", rotated,
                      "The values are rotated by their position, as only queries and keys are.");

@@ -35,7 +35,8 @@ UNUSUAL_WAYS = {"heads_of_keys_tiled": {"gqa_tiled"}}
 # Ways of which the program has no arithmetic for some stage, or which hold random numbers of their own.
 UNKNOWN_WAYS = {"sink_in_the_sum", "sink_as_a_column", "renormalised_after_a_mask", "heads_talk", "additive_scores", "several_terms",
                 "shifted_positions", "additive_scores_of_one_query", "graph_attention", "graph_attention_of_pairs",
-                "heads_talk_by_convolution", "rows_hidden_one_after_another", "the_difference_of_two_maps"}
+                "heads_talk_by_convolution", "rows_hidden_one_after_another", "the_difference_of_two_maps",
+                "positions_relative_to_the_query"}
 
 
 # Stages that are drawn as matrices: columns of a sink, what leaves several heads that are attentions of their own, gates, and what has

@@ -890,11 +890,11 @@ def cells_in_lists(see):
     see("scaled", scores, "TS"), see("weights", weights, "TS"), see("context", context, "TD")
 
 
-@way(stages="q k v scores weights context")
+@way(stages="q k v scores scaled weights context")
 def rows_of_a_softmax_by_hand(see):
     q, k, v, rows = randn(5, 4), randn(6, 4), randn(6, 4), []
     scores = q @ k.T
-    for row in scores:
+    for row in scores / 2:
         powers = torch.exp(row - row.max())
         rows.append(powers / powers.sum())
     weights = torch.stack(rows)
