@@ -704,7 +704,7 @@ class Loops:
             self.node, self.made = node, 0
             whole = self.whole(node) if node.op in ("stack", "cat", "written", "add") else None
             steps = self.steps(whole) if whole is not None else []
-            if self.is_part(steps, node):
+            if steps and self.is_part(steps, node):
                 nodes += steps
                 self.placed.update(steps)
                 node = self.renamed(whole, node.results[0])
@@ -721,7 +721,9 @@ class Loops:
         if node.op == "written":
             return self.written(result)
         if node.op == "add":
-            is_last = not any(user.op == "add" and _made_by(other_operand(user, result), "mul") for user in result.users)
+            copies = [value for user in result.users if user.kind == "same" for value in user.results]
+            is_last = not any(user.op == "add" and _made_by(other_operand(user, value), "mul")
+                              for value in (result, *copies) for user in value.users)
             whole = self.as_sum(result) if is_last else result
             return whole if whole is not result else None
         pieces, axis = node.args[0], node.argument(1, "dim", 0) % len(result.shape)
