@@ -76,8 +76,10 @@ void expect_known(const RecordedAttention& attention) {
         if (stage.op == "dropout" && stage.rate != 0) refuse(at, "drops weights at random: record after model.eval()");
         if (stage.op == "softmax" && (stage.over != 'S' || stage.extra != 0)) refuse(at, "is no softmax over the keys alone");
     }
-    for (const char* name : {"q", "k", "v", "weights", "context", "concat"})
-        if (attention.find(name) == nullptr) refuse(attention, fmt::format("has no stage {}", name));
+    for (const char* name : {"q", "k", "v", "weights", "context", "concat"}) {
+        const bool nothing_to_join = std::string_view(name) == "concat" && attention.size('H') == 1;
+        if (attention.find(name) == nullptr && !nothing_to_join) refuse(attention, fmt::format("has no stage {}", name));
+    }
     for (const auto& [q, k] : {std::pair("q_rotated", "k_rotated"), std::pair("q_normed", "k_normed")})
         if ((attention.find(q) == nullptr) != (attention.find(k) == nullptr))
             refuse(attention, fmt::format("has {} without {}", attention.find(q) == nullptr ? k : q, attention.find(q) == nullptr ? q : k));

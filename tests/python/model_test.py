@@ -81,6 +81,23 @@ if torch is not None:
             heads = heads.transpose(-2, -3).flatten(-2)
             return heads if self.out is None else self.out(heads)
 
+    class OneHead(nn.Module):
+        """The attention of a first lesson: nothing is put side by side, and nothing comes after it."""
+
+        def __init__(self, one_by_one=False):
+            super().__init__()
+            self.q, self.k, self.v, self.one_by_one = nn.Linear(8, 6), nn.Linear(8, 6), nn.Linear(8, 6), one_by_one
+
+        def forward(self, x):
+            q, k, v = self.q(x), self.k(x), self.v(x)
+            if not self.one_by_one:
+                return torch.softmax(q @ k.transpose(-2, -1) / 6 ** 0.5, -1) @ v
+            found = torch.zeros(v.shape)
+            for text in range(x.shape[0]):
+                for query in range(x.shape[1]):
+                    found[text, query] = torch.softmax(k[text] @ q[text, query] / 6 ** 0.5, 0) @ v[text]
+            return found
+
     def written_out(x):
         return 0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0))))
 
@@ -275,11 +292,12 @@ class ModelTest(reading.FolderTest):
             return lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, **given), stage
 
         cases = {"an attention": attention(), "packed": attention(packed=True, causal=False), "no W_O": attention(out=False),
+                 "one head": (OneHead, "concat"), "query by query": (lambda: OneHead(True), "concat"),
                  "a layer": layer(), "a layer, norms after": layer("norm_2", norm="post"), "without norms": layer(norm=None),
                  "nn.TransformerEncoderLayer": library("norm_2"), "its norms first": library("residual_2", norm_first=True)}
         for name, (make, stage) in cases.items():
             for shape in ((5, 8), (1, 5, 8), (3, 5, 8)):
-                if name.startswith(("nn.", "its")) and len(shape) == 2:
+                if name.startswith(("nn.", "its", "query")) and len(shape) == 2:
                     continue  # PyTorch adds the batch itself
                 with self.subTest(name, shape=shape):
                     torch.manual_seed(len(shape))
