@@ -732,8 +732,7 @@ class Loops:
         whole = self.one(pieces, 0)
         if whole is None or whole is pieces[0]:
             return None
-        order = list(range(1, axis + 1)) + [0] + list(range(axis + 1, len(whole.shape)))
-        return self.viewed(self.ordered(whole, order), result.shape)
+        return self.joined(whole, axis, result.shape)
 
     def written(self, result):
         """Of a tensor into which equal pieces were written, in any order, until it was full."""
@@ -743,15 +742,34 @@ class Loops:
         while _made_by(value, "written") and len(places) <= self.MOST_PIECES:
             value, piece = value.maker.args
             places.setdefault(piece.offset - result.offset, piece)
-        pieces = [places[place] for place in sorted(places)]
+        pieces, starts = [places[place] for place in sorted(places)], sorted(places)
         size, shape = pieces[0].size, pieces[0].shape
-        lead = len(result.shape) - len(shape)
-        if len(pieces) < 2 or lead < 1 or result.shape[lead:] != shape or any(
-                each.shape != shape or not _contiguous(each) for each in pieces) or sorted(
-                places) != [size * place for place in range(result.size // max(size, 1))]:
+        if len(pieces) < 2 or any(each.shape != shape or each.strides != pieces[0].strides for each in pieces):
             return None
-        whole = self.table(pieces, result.shape[:lead])
-        return self.viewed(whole, result.shape) if whole is not None and whole not in pieces else None
+        lead = len(result.shape) - len(shape)
+        if lead >= 1 and result.shape[lead:] == shape and _contiguous(pieces[0]) and starts == [
+                size * place for place in range(result.size // max(size, 1))]:
+            whole = self.table(pieces, result.shape[:lead])
+            return self.viewed(whole, result.shape) if whole is not None and whole not in pieces else None
+        return self.written_along(result, pieces, starts)
+
+    def written_along(self, result, pieces, starts):
+        """Of parts of one axis, such as the columns of each head."""
+        shape, strides, count = tuple(pieces[0].shape), tuple(pieces[0].strides), len(pieces)
+        for axis, (size, step) in enumerate(zip(result.shape, result.strides)):
+            lead, rest = tuple(result.shape[:axis]), tuple(result.shape[axis + 1:])
+            narrow = shape == lead + rest and strides == (*result.strides[:axis], *result.strides[axis + 1:])
+            width = 1 if narrow else size // count
+            if size == count * width and starts == [step * width * place for place in range(count)] and (
+                    narrow or shape == lead + (width,) + rest and strides == tuple(result.strides)):
+                whole = self.one(pieces, 0)
+                return self.joined(whole, axis, result.shape) if whole is not None and whole is not pieces[0] else None
+        return None
+
+    def joined(self, whole, axis, shape):
+        """With the axis of the pieces moved into or before that along which they are joined."""
+        order = list(range(1, axis + 1)) + [0] + list(range(axis + 1, len(whole.shape)))
+        return self.viewed(self.ordered(whole, order), shape)
 
     def table(self, pieces, shape):
         """The whole of pieces in several axes."""
@@ -1256,7 +1274,7 @@ class Attention:
         self.roles, self.sizes, self.heads, self.repeat, self.scale, self.softmax_over = {}, {}, "known", 1, None, "S"
         self.kind, self.call, self.group, self.softmax = "self", node.call, None, None
         self.context = self.concat = self.out = None
-        self.q_linear = self.k_linear = self.v_linear = None
+        self.q_linear = self.k_linear = self.v_linear = self.sources = None
         self.shared = []
 
     def add(self, name, *given, **more):
@@ -1566,6 +1584,7 @@ class Builder:
     def describe(self):
         attention = self.attention
         attention.q_linear, attention.k_linear, attention.v_linear = (linear_of(chain.value) for chain in (self.q, self.k, self.v))
+        attention.sources = self.q.value, self.k.value
         attention.kind = kind_of(self.q.value, self.k_value, attention.sizes)
         crossing_facts(attention, self.q.steps[-1], self.behind)
         if self.k.tiled and attention.roles["H"]:
@@ -2102,7 +2121,7 @@ def additive_product(node):
     product = product_of(node)
     if product is None:
         return None
-    value, vector = with_vector(product)
+    value, vector = with_vector(product, of_heads=product.node.op == "sum")
     if vector is None:
         return None
     steps = 0
@@ -2116,7 +2135,7 @@ def additive_product(node):
         if len(parts) == 1 and _made_by(strip(parts[0]), "add"):
             add = strip(parts[0]).maker
     a, b = map(before_repeating, add.args[:2])
-    if type(b) is not Value or a.size == b.size or is_constant(a) or is_constant(b):
+    if type(b) is not Value or a.shape == b.shape or any(is_constant(each) and len(strip(each).shape) < 3 for each in (a, b)):
         return None
     found = Product(node, a, b)
     axes = found.arrange_sum(add.results[0].shape)
@@ -2125,10 +2144,11 @@ def additive_product(node):
     return found if found.out_layout is not None else None
 
 
-def with_vector(product):
-    """(the other operand, vector) of a product with a learned vector, or (None, None)."""
+def with_vector(product, of_heads=False):
+    """(the other operand, vector) of a product with a learned vector, or with one for each head, or (None, None)."""
     for value, vector in ((product.a, product.b), (product.b, product.a)):
-        if vector.size == max(vector.shape, default=0) > 1 and value.size > vector.size and is_constant(vector):
+        one = vector.size == (math.prod(vector.shape[-2:]) if of_heads else max(vector.shape, default=0))
+        if one and vector.size > 1 and value.size > vector.size and is_constant(vector):
             return value, vector
     return None, None
 
@@ -2906,7 +2926,9 @@ def no_residual(attention, nodes, unused, names):
                    for node in nodes[call])
         norms = any(name.startswith(path + ".") and re.search(r"norm|\bln", name) for name in unused)
         if more or norms:
-            return call if _only_through(context, nodes[call]) else None
+            # An attention with a norm of its own that is not used may still have the sum around it.
+            calls = [call] if more or call.outer is None else [call, call.outer]
+            return call if all(_only_through(context, nodes[each]) for each in calls) else None
     return None
 
 
@@ -2934,22 +2956,32 @@ def graph_facts(graph, attentions):
                   if softmax.node not in found and softmax.node.kind != "log_softmax" and not softmax.result.users]
     tables = [node for node in graph.nodes if node.kind == "embedding" and len(node.args) > 1 and type(node.args[1]) is Value]
     for node in graph.nodes:
-        if node.op == "nll_loss_forward" and tables and type(node.args[1]) is Value:
+        if node.op in ("nll_loss_forward", "nll_loss2d_forward") and tables and type(node.args[1]) is Value:
             ids, targets = tables[0].args[1], node.args[1]
             if ids.held() and targets.held():
                 facts += compare_targets(ids.read(), targets.read(), Place(node.where).line)
     return facts
 
 
+def is_memory_of(attention, other):
+    """Do the keys of another attention come from this one, and its queries not?"""
+    if attention.context is None or other.sources is None or other is attention:
+        return False
+    queries, keys = other.sources
+    return descends(keys, attention.context.result) and not descends(queries, attention.context.result)
+
+
 def compare_targets(ids, targets, line):
-    """Are the targets the inputs at the same places, or the next ones?"""
+    """Are the targets the inputs at the same places, or the next or previous ones?"""
     if ids.ndim != 2:
         return []
     for width in (ids.shape[1], ids.shape[1] - 1):
         if width > 0 and targets.size == ids.shape[0] * width:
             targets = targets.reshape(-1, width)
-            following = targets[:, :-1] == ids[:, 1:width] if width == ids.shape[1] else targets == ids[:, 1:]
-            for are, equal in (("inputs", targets == ids[:, :width]), ("next inputs", following)):
+            whole = width == ids.shape[1]
+            following = targets[:, :-1] == ids[:, 1:width] if whole else targets == ids[:, 1:]
+            before = targets[:, 1:] == ids[:, :width - 1] if whole else targets == ids[:, :-1]
+            for are, equal in (("inputs", targets == ids[:, :width]), ("next inputs", following), ("previous inputs", before)):
                 if equal.size and np.mean(equal) >= 0.99:
                     return [{"what": "targets", "are": are, "line": line}]
     return []
@@ -2972,7 +3004,7 @@ def unused_parameters(graph, names):
     found, optional = [], {}
     for name in names.parameters:
         owner = name.rpartition(".")[0]
-        while names.classes.get(owner.rpartition(".")[0]) == "Sequential":
+        while owner and names.classes.get(owner.rpartition(".")[0]) == "Sequential":
             owner = owner.rpartition(".")[0]
         if name not in used and (owner in ran or owner.rpartition(".")[0] in ran and owner):
             part = name
@@ -4051,8 +4083,9 @@ class Description:
         self.time_first = any(puts_time_first(each) and reads_without_permuting(each) for each in attentions)
         unused = unused_parameters(step.graph, step.names)
         self.nodes, self.told = nodes_by_call(step.graph), set()
-        described = [self.attention(each, unused) for each in attentions]
         facts = graph_facts(step.graph, attentions)
+        self.asks_for_next = any(fact.get("are") == "next inputs" for fact in facts)
+        described = [self.attention(each, unused, attentions) for each in attentions]
         facts += [{"what": "unused_parameter", "name": name} for name in unused if name not in self.told]
         around = self.given + [self.entry(each) for each in self.entries]
         self.graph = {"attentions": described, "around": around, "facts": facts}
@@ -4073,7 +4106,7 @@ class Description:
         linears = [linear[1] for linear in (attention.q_linear, attention.k_linear, attention.v_linear) if linear]
         return inside or any(name in self.step.names_below for names in linears for name in names)
 
-    def attention(self, attention, unused):
+    def attention(self, attention, unused, attentions):
         """One attention as recording.json has it."""
         where = Place(attention.node.where)
         sizes, layer = attention.sizes, attention.layer_name
@@ -4094,6 +4127,8 @@ class Description:
         block = no_residual(attention, self.nodes, unused, self.step.names)
         if block is not None:
             facts.append({"what": "no_residual", "class": type(block.module).__name__, "name": self.step.names.path(block)})
+        if self.asks_for_next and any(is_memory_of(attention, each) for each in attentions):
+            facts.append({"what": "memory"})
         if attention.context is not None:
             before = [node for node in self.nodes.get(attention.call, ()) if node.number < attention.context.node.number]
             facts += [{"what": "unused_result", "name": name} for name in unused_results(before)]

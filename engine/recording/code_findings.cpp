@@ -46,7 +46,14 @@ void look_at_scale(const Evidence& evidence) {
         return evidence.add(
             gravity, "scaled_twice", scaled,
             fmt::format("The scores are divided by {}, which is √{} twice: the weights come out nearly equal.", width, width));
+    if (width > 2 && is_about(scale, root))
+        return evidence.add(gravity, "other", scaled,
+                            fmt::format("The scores are multiplied by √{} = {:.3g}; they must be divided by it.", width, root));
     const auto heads = static_cast<double>(attention.size('H'));
+    for (const auto& [count, what] : {std::pair(attention.size('T'), "positions"), std::pair(attention.size('H'), "heads")})
+        if (count > 1 && is_about(scale, 1 / std::sqrt(static_cast<double>(count))) && !is_about(scale, 1 / root))
+            return evidence.add(gravity, "other", scaled,
+                                fmt::format("The scores are divided by √{}, the number of {}; a head is {} wide.", count, what, width));
     if (attention.heads_known && heads > 1 && is_about(scale, 1 / std::sqrt(heads * width)))
         evidence.add(gravity, "scale_d_model", scaled,
                      fmt::format("The scores are divided by √{}, the width of the model; a head has {}.", heads * width, width));
@@ -93,7 +100,16 @@ void look_at_heads(const Evidence& evidence) {
 void look_at_rotation(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
     const RecordedStage *q = attention.find("q_rotated"), *k = attention.find("k_rotated");
-    if (q == nullptr || k == nullptr || attention.cross || attention.size('T') != attention.size('S')) return;
+    if (attention.cross || attention.size('T') != attention.size('S')) return;
+    if ((q == nullptr) != (k == nullptr)) {
+        const RecordedStage* const other = attention.find(q == nullptr ? "q" : "k");
+        if (other != nullptr && other->op == "linear" && !attention.of_library && attention.size('T') > 1)
+            evidence.add(Gravity::Wrong, "position_offset", other,
+                         fmt::format("The {} are rotated by their positions, and the {} are not.", q == nullptr ? "keys" : "queries",
+                                     q == nullptr ? "queries" : "keys"));
+        return;
+    }
+    if (q == nullptr) return;
     const auto numbers = [&](const RecordedStage& stage) {
         return std::pair(evidence.numbers(stage.inputs.empty() ? nullptr : attention.find(stage.inputs.front())), evidence.numbers(&stage));
     };
@@ -200,7 +216,7 @@ void look_at_unused(const Evidence& evidence) {
 }
 
 void look_at_targets(const Evidence& evidence) {
-    if (evidence.attention.cross) return;
+    if (evidence.attention.cross || evidence.attention.has_fact("memory")) return;  // an encoder may see all of its text
     for (const Fact& fact : evidence.graph.facts) {
         if (fact.what != "targets" || fact.are != "next inputs") continue;
         const std::optional<Numbers> weights = evidence.numbers(evidence.attention.find("weights"));

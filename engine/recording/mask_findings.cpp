@@ -16,9 +16,11 @@
 namespace attn::recording {
 namespace {
 
+/// No score is as large.
+constexpr double kNoScore = 1000;
+
 /// A mask that is added and hides nothing is a bias to the graph.
 void look_at_sign(const Evidence& evidence) {
-    constexpr double kNoScore = 1000;
     for (const RecordedStage& stage : evidence.attention.stages) {
         if (stage.op == "mask" && stage.fill >= kNoScore)
             evidence.add(Gravity::Wrong, "mask_sign", &stage,
@@ -31,6 +33,40 @@ void look_at_sign(const Evidence& evidence) {
         if (most >= kNoScore)
             evidence.add(Gravity::Wrong, "mask_sign", &stage, fmt::format("The mask adds {:.4g} where it must subtract.", most));
     }
+}
+
+/// Cells that a mask changed to its number, in rows of which it left others.
+std::vector<std::size_t> masked_cells(const Numbers& before, const Numbers& after, double fill) {
+    std::vector<std::size_t> cells;
+    const auto keys = static_cast<std::size_t>(after.size('S'));
+    for (std::size_t row = 0; row + keys <= after.values.size(); row += keys) {
+        const std::size_t first = cells.size();
+        for (std::size_t i = row; i < row + keys; ++i)
+            if (after.values[i] == fill && before.values[i] != fill) cells.push_back(i);
+        if (cells.size() - first == keys) cells.resize(first);
+    }
+    return cells;
+}
+
+/// A mask has to put a number that leaves no weight.
+void look_at_weak_mask(const Evidence& evidence) {
+    constexpr double kNoticed = 1e-3;
+    const RecordedAttention& attention = evidence.attention;
+    const RecordedStage *stage = evidence.with_op("mask"), *softmax = evidence.with_op("softmax");
+    if (stage == nullptr || softmax == nullptr || stage > softmax || softmax->over != 'S' || stage->inputs.empty()) return;
+    const double fill = stage->how == "mul" ? 0 : stage->fill;
+    if (!std::isfinite(fill) || fill < kHidden || fill >= kNoScore) return;
+    const std::optional<Numbers> before = evidence.numbers(attention.find(stage->inputs.front())), after = evidence.numbers(stage);
+    const std::optional<Numbers> weights = evidence.numbers(softmax);
+    if (!before || !after || !weights || after->axes != "BHTS" || before->shape != after->shape || weights->shape != after->shape) return;
+    double most = 0;
+    for (const std::size_t cell : masked_cells(*before, *after, static_cast<double>(static_cast<float>(fill))))
+        most = std::max(most, weights->values[cell]);
+    if (most > kNoticed)
+        evidence.add(Gravity::Wrong, "mask_missing", stage,
+                     fmt::format("The mask puts {:.4g} where it must put a large negative number: keys that it hides have weights of up to "
+                                 "{:.2f}.",
+                                 fill, most));
 }
 
 void look_at_mask(const Evidence& evidence) {
@@ -47,6 +83,8 @@ void look_at_mask(const Evidence& evidence) {
         return evidence.add(Gravity::Wrong, "causal_masks_self", stage,
                             "No position sees itself, and the first sees nothing: the causal mask is off by one.");
     case Seen::OnlyAhead:
+        for (const Fact& fact : evidence.graph.facts)
+            if (fact.what == "targets" && fact.are == "previous inputs") return;  // a model that reads backwards
         return evidence.add(Gravity::Wrong, "inverted_mask", stage,
                             "Every position sees only itself and what follows: the mask is the wrong way round.");
     case Seen::FromTheFirstKey: {
@@ -120,8 +158,8 @@ void look_at_padded_queries(const Evidence& evidence) {
 
 /// What is added to the scores is told by the scores before and after, with the sign that it has there.
 void look_at_bias(const Evidence& evidence) {
-    const RecordedStage *bias = evidence.with_op("bias"), *mask = evidence.with_op("mask");
-    if (bias == nullptr || mask == nullptr || bias->inputs.empty()) return;
+    const RecordedStage* bias = evidence.with_op("bias");
+    if (bias == nullptr || bias->inputs.empty()) return;
     for (const RecordedStage& stage : evidence.attention.stages)
         if (stage.op == "given" || (stage.op == "scale" && &stage > bias)) return;
     std::optional<Numbers> after = evidence.numbers(bias);
@@ -202,6 +240,7 @@ void look_after_softmax(const Evidence& evidence) {
 
 void look_at_masks(const Evidence& evidence) {
     look_at_sign(evidence);
+    look_at_weak_mask(evidence);
     look_at_mask(evidence);
     look_at_padding(evidence);
     look_at_padded_queries(evidence);

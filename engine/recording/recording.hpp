@@ -52,7 +52,7 @@ struct Fact {
     std::string what, line;
     std::string name;        ///< of a parameter or module
     std::string class_name;  ///< of the module
-    std::string are;         ///< of targets: "inputs" or "next inputs"
+    std::string are;         ///< of targets: "inputs", "next inputs" or "previous inputs"
 };
 
 /// What could not be followed.

@@ -719,6 +719,41 @@ class FactsTest(reading.FolderTest):
         self.assertEqual({fact["name"] for fact in own if fact["what"] == "unused_parameter"},
                          {f"{name}.{kind}" for name in ("forgotten", "switched") for kind in ("weight", "bias")})
 
+    def test_a_sequence_whose_parts_have_parameters_of_their_own(self):
+        class Scaled(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.maps, self.gain = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(3)), torch.nn.Parameter(torch.ones(8))
+
+            def forward(self, x):
+                q, k, v = (each(x) for each in self.maps)
+                return x + torch.softmax(q @ k.transpose(-2, -1) / 8 ** 0.5, -1) @ v * self.gain
+
+        model = torch.nn.Sequential(torch.nn.Embedding(10, 8), Scaled(), torch.nn.Linear(8, 10))
+        self.assertEqual(self.facts(lambda: model(torch.tensor([[1, 2, 3]]))), ([], []))
+
+    def test_an_attention_with_a_norm_of_its_own_that_is_not_used(self):
+        class Attention(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.q, self.k, self.v, self.o = (torch.nn.Linear(8, 8) for _ in range(4))
+                self.norm = torch.nn.LayerNorm(8)
+
+            def forward(self, x):
+                return self.o(torch.softmax(self.q(x) @ self.k(x).transpose(-2, -1) / 8 ** 0.5, -1) @ self.v(x))
+
+        class Block(torch.nn.Module):
+            def __init__(self, adds):
+                super().__init__()
+                self.attention, self.first, self.adds = Attention(), torch.nn.LayerNorm(8), adds
+
+            def forward(self, x):
+                return self.adds * x + self.attention(self.first(x)) if self.adds else self.attention(self.first(x))
+
+        for adds, expected in ((1, set()), (0, {"no_residual"})):
+            own, _ = self.facts(lambda: Block(adds)(torch.randn(2, 5, 8)))
+            self.assertEqual({fact["what"] for fact in own}, {"unused_parameter"} | expected)
+
     def test_a_layer_that_is_called_again_with_the_same_input(self):
         """It takes views of its input that are known from the first call."""
         layer, x = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), torch.randn(2, 5, 16)

@@ -36,7 +36,7 @@ UNUSUAL_WAYS = {"heads_of_keys_tiled": {"gqa_tiled"}}
 UNKNOWN_WAYS = {"sink_in_the_sum", "sink_as_a_column", "renormalised_after_a_mask", "heads_talk", "additive_scores", "several_terms",
                 "shifted_positions", "additive_scores_of_one_query", "graph_attention", "graph_attention_of_pairs",
                 "heads_talk_by_convolution", "rows_hidden_one_after_another", "the_difference_of_two_maps",
-                "positions_relative_to_the_query"}
+                "positions_relative_to_the_query", "graph_attention_of_two_maps"}
 
 
 # Stages that are drawn as matrices: columns of a sink, what leaves several heads that are attentions of their own, gates, and what has
@@ -270,10 +270,30 @@ if torch is not None:
             weights = (q @ k.transpose(2, 3) / 2).softmax(-1)
             return weights * (torch.rand_like(weights) > 0.3) / 0.7 @ v
 
-    OTHERWISE = {"heads_split_without_transpose": [cut_before_told_apart], "mask_after_softmax": [zeros_by_index, zeros_by_where, MaskedAfterDropout()],
+    def hides_by(change):
+        """A mask whose number leaves the hidden keys a weight."""
+        def program(x):
+            q, k, v = of_heads(x)
+            return change(q @ k.transpose(2, 3) / 2).softmax(-1) @ v
+        return program
+
+    def scales_by(number):
+        def program(x):
+            q, k, v = of_heads(x)
+            return (q @ k.transpose(2, 3) * number).softmax(-1) @ v
+        return program
+
+    def turns_only_queries(x):
+        q, k, v = of_heads(x)
+        return (turned(q) @ k.transpose(2, 3) / 2).softmax(-1) @ v
+
+    OTHERWISE = {"mask_missing": [hides_by(lambda scores: scores.masked_fill(SEEN == 0, -1.0)),
+                                  hides_by(lambda scores: scores.masked_fill(SEEN == 0, 0)), hides_by(lambda scores: scores * SEEN)],
+                 "other": [scales_by(2.0), scales_by(5 ** -0.5), scales_by(3 ** -0.5)],
+                 "heads_split_without_transpose": [cut_before_told_apart], "mask_after_softmax": [zeros_by_index, zeros_by_where, MaskedAfterDropout()],
                  "mask_sign": [subtracted_twice, hidden_by_a_large_number], "softcap_after_mask": [capped_behind_the_mask],
                  "causal_leaks_one": [row_by_row], "inverted_mask": [Words(True).eval(), Words(True, kernel=True).eval()], "dropout_left_on": [Drawn().eval()], "softmax_over_batch": [over_the_batch], "alibi_sign": [far_keys],
-                 "position_offset": [one_position_further], "padding_on_queries": [hides_queries], "causal_offset": [from_the_first_key]}
+                 "position_offset": [one_position_further, turns_only_queries], "padding_on_queries": [hides_queries], "causal_offset": [from_the_first_key]}
 
 
 @reading.unittest.skipIf(not PROGRAM, "not run here: the program is not known")
@@ -397,6 +417,32 @@ class ProgramTest(reading.FolderTest):
                 report = examine(path)[1]
                 self.assertEqual(len(report["attentions"]), 1)
                 self.assertEqual(findings(report, "wrong") + findings(report, "unusual"), [])
+
+    def test_right_models_and_what_they_are_asked_for(self):
+        """An encoder sees all of the text that the decoder copies; a model that reads backwards is asked for what came before."""
+        table, other, out = nn.Embedding(11, 8), nn.Embedding(11, 8), nn.Linear(8, 11)
+
+        def attend(x, y, hidden=None):
+            scores = x @ y.transpose(1, 2) / 8 ** 0.5
+            return x + (scores if hidden is None else scores.masked_fill(hidden, -1e9)).softmax(-1) @ y
+
+        def copies(masked=True):
+            ids = torch.randint(0, 11, (4, 9))
+            x, y = attend(table(ids), table(ids)), other(ids[:, :-1])
+            y = attend(attend(y, y, torch.ones(8, 8).triu(1).bool() if masked else None), x)
+            F.cross_entropy(out(y).flatten(0, 1), ids[:, 1:].flatten())
+
+        def reads_backwards():
+            ids = torch.randint(0, 11, (4, 7))
+            x = table(ids[:, 1:])
+            F.cross_entropy(out(attend(x, x, torch.ones(6, 6).tril(-1).bool())).transpose(1, 2), ids[:, :-1])
+
+        for index, (program, bugs) in enumerate(((copies, []), (reads_backwards, []), (lambda: copies(False), ["mask_missing"]))):
+            with self.subTest(index):
+                torch.manual_seed(index)
+                with attnscope.record(self.path(str(index))):
+                    program()
+                self.assertEqual([each["bug"] for each in findings(examine(self.path(str(index)))[1], "wrong")], bugs)
 
     def test_masks_that_hide_padding_are_right(self):
         for kernel in (False, True):

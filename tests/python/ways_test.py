@@ -934,6 +934,30 @@ def positions_relative_to_the_query(see):
     see("scores", scores), see("scores.1", further), see("weights", weights), see("context", weights @ v, "BHTD")
 
 
+@way(stages="q k v scores scaled weights context concat", heads="known")
+def heads_written_as_columns(see):
+    q, k, v = randn(2, 3, 5, 4), randn(2, 3, 5, 4), randn(2, 3, 5, 4)
+    scores, context = torch.zeros(2, 3, 5, 5), torch.zeros(2, 5, 12)
+    for head in range(3):
+        scores[:, head] = q[:, head] @ k[:, head].transpose(1, 2) / 2
+    weights = scores.softmax(-1)
+    for head in range(3):
+        context[:, :, 4 * head:4 * (head + 1)] = weights[:, head] @ v[:, head]
+    see("q", q, "BHTD"), see("weights", weights)
+    if see.on:
+        see("scaled", scores), see("concat", context, "BTC")
+
+
+@way(stages="q k v scores weights context")
+def graph_attention_of_two_maps(see):
+    """Additive, with a vector for each head."""
+    mine, theirs, vectors = randn(3, 5, 2, 4), randn(3, 5, 2, 4), nn.Parameter(randn(2, 4))
+    scores = (F.leaky_relu(mine[:, :, None] + theirs[:, None], 0.2) * vectors).sum(-1)
+    weights = scores.softmax(2)
+    see("scores", scores, "BTSH"), see("weights", weights, "BTSH"), see("q", mine, "BTHD"), see("k", theirs, "BSHD")
+    see("context", torch.einsum("btsh,bshd->bthd", weights, theirs), "BTHD")
+
+
 @way()
 def graph_attention(see):
     """Two numbers for each node and head, by learned vectors; the map is their outer sum."""
