@@ -30,6 +30,19 @@ bool asks_for_scale(const Evidence& evidence) {
            attention.find("q_normed") == nullptr && attention.find("k_normed") == nullptr && evidence.with_op("add") == nullptr;
 }
 
+/// Are queries or keys something else than linear maps of a text? Attention between pixels, memories or activations is often not scaled.
+bool has_other_operands(const Evidence& evidence) {
+    for (const std::string_view name : {"q", "k"}) {
+        const RecordedStage* stage = evidence.attention.find(name);
+        if (stage == nullptr) continue;
+        if (stage->op == "given" && (stage->called == "sum" || stage->called == "mean" || stage->called == "relu")) return true;
+        const NamedArray* weight =
+            stage->parameters.empty() ? nullptr : evidence.step.find(std::string(kParameters) + stage->parameters[0]);
+        if (weight != nullptr && weight->shape.size() > 2) return true;  // a convolution
+    }
+    return false;
+}
+
 void look_at_scale(const Evidence& evidence) {
     if (!asks_for_scale(evidence)) return;
     const RecordedAttention& attention = evidence.attention;
@@ -39,7 +52,7 @@ void look_at_scale(const Evidence& evidence) {
     const Gravity gravity = attention.of_library ? Gravity::Unusual : Gravity::Wrong;
     if (width > 2 && is_about(scale, 1))
         return evidence.add(
-            gravity, "no_scale", attention.find("scores"),
+            has_other_operands(evidence) ? Gravity::Unusual : gravity, "no_scale", attention.find("scores"),
             fmt::format("The scores are not divided by √{} = {:.3g}: rows of the weights concentrate on one key.", width, root));
     if (attention.of_library || width < 2) return;
     if (is_about(scale, 1 / width))

@@ -57,7 +57,7 @@ void look_at_weak_mask(const Evidence& evidence) {
     const double fill = stage->how == "mul" ? 0 : stage->fill;
     if (!std::isfinite(fill) || fill < kHidden || fill >= kNoScore) return;
     const std::optional<Numbers> before = evidence.numbers(attention.find(stage->inputs.front())), after = evidence.numbers(stage);
-    const std::optional<Numbers> weights = evidence.numbers(softmax);
+    const std::optional<Numbers> weights = evidence.numbers(attention.find("weights"));  // a mask may come again
     if (!before || !after || !weights || after->axes != "BHTS" || before->shape != after->shape || weights->shape != after->shape) return;
     double most = 0;
     for (const std::size_t cell : masked_cells(*before, *after, static_cast<double>(static_cast<float>(fill))))

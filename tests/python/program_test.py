@@ -407,7 +407,12 @@ class ProgramTest(reading.FolderTest):
             q, k, v = of_heads(x)
             return (q @ k.transpose(2, 3) / 2).softmax(-1) @ v, nn.Linear(12, 1)(x)
 
-        for program in (near_keys_by_subtraction, two_texts_of_one_length, the_largest_behind_the_dropout, renormalised_behind_the_dropout,
+        def masked_before_and_after(x):
+            q, k, v = of_heads(x)
+            weights = (q @ k.transpose(2, 3) / 2 * SEEN).softmax(-1) * SEEN
+            return weights / weights.sum(-1, keepdim=True) @ v
+
+        for program in (masked_before_and_after, near_keys_by_subtraction, two_texts_of_one_length, the_largest_behind_the_dropout, renormalised_behind_the_dropout,
                         a_value_that_is_returned):
             with self.subTest(program.__name__), torch.no_grad():
                 torch.manual_seed(3)
@@ -417,6 +422,26 @@ class ProgramTest(reading.FolderTest):
                 report = examine(path)[1]
                 self.assertEqual(len(report["attentions"]), 1)
                 self.assertEqual(findings(report, "wrong") + findings(report, "unusual"), [])
+
+    def test_pixels_memories_and_activations_need_no_scale(self):
+        def pixels(x):
+            image = x.reshape(1, 12, 2, 5)
+            q, k, v = (nn.Conv2d(12, 4, 1)(image).flatten(2) for _ in range(3))
+            return v @ (q.transpose(1, 2) @ k).softmax(-1).transpose(1, 2)
+
+        def activations(x):
+            q, k = (F.relu(nn.Linear(12, 12)(x)) for _ in range(2))
+            return (q @ k.transpose(1, 2)).softmax(-1) @ x
+
+        def maps(x):
+            q, k, v = (nn.Linear(12, 12)(x) for _ in range(3))
+            return (q @ k.transpose(1, 2)).softmax(-1) @ v
+
+        for program, kind in ((pixels, "unusual"), (activations, "unusual"), (maps, "wrong")):
+            with self.subTest(program.__name__), attnscope.record(self.path(program.__name__)):
+                program(torch.randn(2, 5, 12))
+            found = examine(self.path(program.__name__))[1]["attentions"][0]["findings"]
+            self.assertEqual([(each["kind"], each["bug"]) for each in found], [(kind, "no_scale")])
 
     def test_right_models_and_what_they_are_asked_for(self):
         """An encoder sees all of the text that the decoder copies; a model that reads backwards is asked for what came before."""
