@@ -1586,7 +1586,7 @@ class Builder:
         attention.q_linear, attention.k_linear, attention.v_linear = (linear_of(chain.value) for chain in (self.q, self.k, self.v))
         attention.sources = self.q.value, self.k.value
         attention.kind = kind_of(self.q.value, self.k_value, attention.sizes)
-        crossing_facts(attention, self.q.steps[-1], self.behind)
+        crossing_facts(attention, (self.q, self.k, self.v), self.behind)
         if self.k.tiled and attention.roles["H"]:
             attention.facts.append({"what": "gqa_tiled"})
 
@@ -2100,12 +2100,16 @@ def _is_cut(shape, value):
     return shape is not None and math.prod(value.shape[:-1]) not in itertools.accumulate(shape, operator.mul, initial=1)
 
 
-def crossing_facts(attention, q_step, behind):
-    """Heads that were split or joined without a transpose: positions stand in the axis of channels."""
+def crossing_facts(attention, chains, behind):
+    """Heads that were split or joined without a transpose: positions stand in the axis of channels. `chains`: of q, k and v."""
     roles, atoms = attention.roles, attention.atoms
-    _, value, layout = q_step
-    if linear_of(value) is not None and layout is not None and (cuts_positions(value) or any(
-            set(axis) & set(roles["D"]) and set(axis) & set(roles["T"]) for axis in atoms.layout(layout))):
+
+    def crosses(step, channels, positions):
+        _, value, layout = step
+        return linear_of(value) is not None and layout is not None and (cuts_positions(value) or any(
+            set(axis) & set(roles[channels]) and set(axis) & set(roles[positions]) for axis in atoms.layout(layout)))
+
+    if any(crosses(chain.steps[-1], *letters) for chain, letters in zip(chains, ("DT", "DS", "ES"))):
         attention.facts.append({"what": "heads_split_without_transpose"})
     after = [axis for layout in behind.layouts if layout is not None for axis in atoms.layout(layout)]
     if behind.crossing is not None or any(set(axis) & set(roles["E"]) and set(axis) & set(roles["T"]) for axis in after):
@@ -2311,7 +2315,7 @@ def fused_attention(node):
     attention.q_linear, attention.k_linear, attention.v_linear = (linear_of(chain.value) for chain in chains)
     attention.kind = kind_of(chains[0].value, k, attention.sizes)
     attention.context, attention.concat, attention.out = product, behind.concat, behind.out
-    crossing_facts(attention, chains[0].steps[-1], behind)
+    crossing_facts(attention, chains, behind)
     g, wide = "G" if attention.sizes["G"] != attention.sizes["H"] else "H", "E" if e != d else "D"
     for name, chain, letters in zip("qkv", chains, ("BHTD", f"B{g}SD", f"B{g}S{wide}")):
         chain_stages(attention, name, chain, letters)

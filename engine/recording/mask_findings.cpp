@@ -161,7 +161,7 @@ void look_at_bias(const Evidence& evidence) {
     const RecordedStage* bias = evidence.with_op("bias");
     if (bias == nullptr || bias->inputs.empty()) return;
     for (const RecordedStage& stage : evidence.attention.stages)
-        if (stage.op == "given" || (stage.op == "scale" && &stage > bias)) return;
+        if ((stage.op == "given" && stage.axes == "BHTS") || (stage.op == "scale" && &stage > bias)) return;
     std::optional<Numbers> after = evidence.numbers(bias);
     const std::optional<Numbers> before = evidence.numbers(evidence.attention.find(bias->inputs.front()));
     if (!after || !before || after->axes != before->axes || after->shape != before->shape) return;

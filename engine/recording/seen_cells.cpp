@@ -86,7 +86,8 @@ bool sees_copies_only(const Numbers& masked, const Numbers& vectors) {
     const std::int64_t rows_of_text = rows.count() / texts;
     const auto vector = [&](std::int64_t text, std::int64_t key) { return vectors.values.data() + (text * keys + key) * width; };
     const auto is_copy = [&](const double* a, const double* b) { return std::equal(a, a + width, b); };
-    bool found = false;
+    bool found = false, are_memory = texts > 1;
+    std::int64_t of_first_text = 0;
     for (std::int64_t text = 0; text < texts; ++text) {
         const std::int64_t first_row = text * rows_of_text;
         const auto open = [&](std::int64_t row, std::int64_t key) { return rows.at(row, key) > kHidden; };
@@ -111,8 +112,10 @@ bool sees_copies_only(const Numbers& masked, const Numbers& vectors) {
         const bool at_an_end = count > 0 && last - first + 1 == count && (first == 0 || last == keys - 1);
         if (count > 0 && !at_an_end) return false;
         found = found || (count > 1 && hidden_differ);
+        if (text == 0) of_first_text = count;
+        are_memory = are_memory && first == 0 && count == of_first_text;
     }
-    return found;
+    return found && !are_memory;
 }
 
 bool favours_far_keys(const Numbers& bias) {

@@ -29,7 +29,8 @@ std::optional<std::pair<double, double>> sums_of_rows(const Numbers& weights);
 /// Whether a map of weights lost a part of a row, not all of it, to what came after it. Both have the same shape.
 bool lost_part_of_a_row(const Numbers& before, const Numbers& after);
 /// Whether a mask that hides the same keys from all queries of a text hides all words but one: in every text the keys that are seen are
-/// copies of each other, at one of its ends, and in one of several those that are hidden are not. `vectors` are those of the words,
+/// copies of each other, at one of its ends, and in one of several those that are hidden are not. As many copies at the beginning of each
+/// of several texts are no padding, but words that stand for the others. `vectors` are those of the words,
 /// [B,T,C].
 bool sees_copies_only(const Numbers& masked, const Numbers& vectors);
 /// Whether a bias falls from each key to the next one by the same number up to the query itself, in every row that has earlier keys.

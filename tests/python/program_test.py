@@ -241,6 +241,11 @@ if torch is not None:
         bias = torch.tensor([0.5, 0.25, 0.125])[:, None, None] * distance
         return (q @ k.transpose(2, 3) / 2 + bias).masked_fill(SEEN == 0, -math.inf).softmax(-1) @ v
 
+    def far_keys_on_both_sides(x):
+        q, k, v = torch.randn(3, 2, 3, 5, 4)
+        distance = (torch.arange(5)[:, None] - torch.arange(5)).abs()
+        return (q @ k.transpose(2, 3) / 2 + torch.tensor([0.5, 0.25, 0.125])[:, None, None] * distance).softmax(-1) @ v
+
     def turned(x, first=0):
         """Rotary positions, from `first` on."""
         angles = (torch.arange(5) + first)[:, None] * torch.tensor([1.0, 0.01])
@@ -287,12 +292,20 @@ if torch is not None:
         q, k, v = of_heads(x)
         return (turned(q) @ k.transpose(2, 3) / 2).softmax(-1) @ v
 
+    def cuts_only(role):
+        """The heads of one of q, k and v are cut by a reshape alone."""
+        def program(x):
+            q, k, v = (nn.Linear(12, 12)(x).view(2, 3, 5, 4) if each == role else nn.Linear(12, 12)(x).view(2, 5, 3, 4).transpose(1, 2)
+                       for each in "qkv")
+            return (q @ k.transpose(2, 3) / 2).softmax(-1) @ v
+        return program
+
     OTHERWISE = {"mask_missing": [hides_by(lambda scores: scores.masked_fill(SEEN == 0, -1.0)),
                                   hides_by(lambda scores: scores.masked_fill(SEEN == 0, 0)), hides_by(lambda scores: scores * SEEN)],
                  "other": [scales_by(2.0), scales_by(5 ** -0.5), scales_by(3 ** -0.5)],
-                 "heads_split_without_transpose": [cut_before_told_apart], "mask_after_softmax": [zeros_by_index, zeros_by_where, MaskedAfterDropout()],
+                 "heads_split_without_transpose": [cut_before_told_apart, *map(cuts_only, "qkv")], "mask_after_softmax": [zeros_by_index, zeros_by_where, MaskedAfterDropout()],
                  "mask_sign": [subtracted_twice, hidden_by_a_large_number], "softcap_after_mask": [capped_behind_the_mask],
-                 "causal_leaks_one": [row_by_row], "inverted_mask": [Words(True).eval(), Words(True, kernel=True).eval()], "dropout_left_on": [Drawn().eval()], "softmax_over_batch": [over_the_batch], "alibi_sign": [far_keys],
+                 "causal_leaks_one": [row_by_row], "inverted_mask": [Words(True).eval(), Words(True, kernel=True).eval()], "dropout_left_on": [Drawn().eval()], "softmax_over_batch": [over_the_batch], "alibi_sign": [far_keys, far_keys_on_both_sides],
                  "position_offset": [one_position_further, turns_only_queries], "padding_on_queries": [hides_queries], "causal_offset": [from_the_first_key]}
 
 
@@ -412,7 +425,13 @@ class ProgramTest(reading.FolderTest):
             weights = (q @ k.transpose(2, 3) / 2 * SEEN).softmax(-1) * SEEN
             return weights / weights.sum(-1, keepdim=True) @ v
 
-        for program in (masked_before_and_after, near_keys_by_subtraction, two_texts_of_one_length, the_largest_behind_the_dropout, renormalised_behind_the_dropout,
+        def only_summaries_are_seen(x):
+            """Two words at the beginning of every text stand for the rest of it."""
+            table, ids = nn.Embedding(10, 12), torch.tensor([[1, 1, 4, 5, 6], [1, 1, 3, 5, 2]])
+            q, k, v = of_heads(table(ids))
+            return (q @ k.transpose(2, 3) / 2).masked_fill((ids != 1)[:, None, None], -1e9).softmax(-1) @ v
+
+        for program in (only_summaries_are_seen, masked_before_and_after, near_keys_by_subtraction, two_texts_of_one_length, the_largest_behind_the_dropout, renormalised_behind_the_dropout,
                         a_value_that_is_returned):
             with self.subTest(program.__name__), torch.no_grad():
                 torch.manual_seed(3)
