@@ -177,7 +177,8 @@ ATTN_INLINE void load_thirty_two(const SideBySide& columns, std::int64_t at, Dwo
 ATTN_INLINE Dwords first_fours(const SideBySide& columns) {
 #if defined(__AVX512F__)
     const auto row = static_cast<std::int32_t>(columns.rows.one);
-    const Whole places = _mm512_mullo_epi32(_mm512_set1_epi32(row), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    const Whole places =
+        _mm512_mullo_epi32(_mm512_set1_epi32(row), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
     return reinterpret_cast<Dwords>(_mm512_i32gather_epi32(places, columns.block[0], 1));
 #else
     Dwords head[4];

@@ -194,8 +194,10 @@ private:
     std::string attend(const RecordedAttention& attention, const std::string& source, int number, LayerForm& form) {
         const RecordedStage* out = attention.find("attention_out");
         form.output_projection = out != nullptr;
-        const std::string result =
-            attention.name + "/" + (out != nullptr ? out->name : attention.find("concat") != nullptr ? "concat" : "context");
+        const std::string result = attention.name + "/" +
+                                   (out != nullptr                        ? out->name
+                                    : attention.find("concat") != nullptr ? "concat"
+                                                                          : "context");
         const RecordedStage* sum = reader(result, "add");
         form.residual = sum != nullptr;
         enter(source, sum == nullptr ? "" : other_input(*sum, result), number);
