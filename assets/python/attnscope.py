@@ -2435,7 +2435,6 @@ def find_attentions(graph, failed=None):
     """All attentions of a graph, in the order of the code. One that cannot be analysed does not take the others away: its operation and
     the error are put into `failed`."""
     graph.link()
-    Loops(graph).replace()
     found, walks, by_softmax = [], [], {}
 
     def attempt(analyse, node, *given):
@@ -2447,6 +2446,7 @@ def find_attentions(graph, failed=None):
             failed.append((node, error))
             return None
 
+    attempt(Loops(graph).replace, None)
     for node in graph.nodes:
         if node.kind in ("fused", "layer"):
             found.append(attempt(fused_attention if node.kind == "fused" else layer_attention, node, node))
