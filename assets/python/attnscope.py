@@ -691,7 +691,7 @@ class Pieces:
 
 class Loops:
     """Replaces what was computed piece by piece in a loop and joined at its end (rows of a map, or its cells) by the same operations on
-    the whole, as if the loop had not been written. Loops around a whole attention stay: each of its turns is an attention."""
+    the whole, as if the loop had not been written. Heads and chunks of queries that a `cat` joins stay attentions of their own."""
 
     MOST_PIECES, MOST_STEPS = 4096, 24
 

@@ -253,7 +253,7 @@ void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b,
 }
 
 /// Vectors of columns at a time. While one sum waits for its own latency, the numbers of the others are unpacked. With AVX-512 two vectors
-/// are enough for that, and what is prefetched of the next ones stays in the first-level cache of most models' widths.
+/// are enough for that, and memory is read faster with fewer columns at once.
 /// Half precision with AVX-512 is bound by memory, which is read faster with fewer columns at once.
 template <class Columns>
 constexpr int sets_of() {

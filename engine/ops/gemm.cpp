@@ -96,8 +96,8 @@ namespace {
 
 /// How many columns of op(B) are converted together.
 constexpr std::int64_t kConvertedColumns = 2 * kPackedGrain;
-/// How many are read together where a few rows are multiplied with them as they are stored: a multiple of every number of columns that a
-/// kernel takes at a time.
+/// How many are read together where a few rows are multiplied with them as they are stored: a multiple of the columns that a kernel with
+/// AVX-512 takes at a time.
 constexpr std::int64_t kReadColumns = 4 * kPackedGrain;
 
 /// The view as the kernels take it; data is null if the view does not begin at a block boundary.
