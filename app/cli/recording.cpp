@@ -218,6 +218,7 @@ int examine(const RecordingOptions& options) {
         all.push_back(std::move(examined));
     }
     const std::vector<CodeFinding> around = findings_around(graph);
+    wrong = wrong || std::any_of(around.begin(), around.end(), is_wrong);
     if (options.json) print_json(recorded, step, all, around);
     else print_text(recorded, file, step, all, around);
     return wrong ? kExitMismatch : kExitOk;

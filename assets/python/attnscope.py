@@ -213,6 +213,12 @@ class Atoms:
         self.sizes, self.parts, self.kin = [], {}, {}
         self.cut, self.stacked = {}, []  # layouts of what was cut into pieces; axes that a `stack` made
 
+    def copy(self):
+        other = Atoms()
+        other.sizes, other.parts, other.kin = list(self.sizes), dict(self.parts), dict(self.kin)
+        other.cut, other.stacked = dict(self.cut), list(self.stacked)
+        return other
+
     def new(self, size, of=()):
         """A new axis of this size; `of` are the atoms that it was cut from or joined of."""
         if size <= 1:
@@ -1348,9 +1354,10 @@ class Chain:
 
     def __init__(self, atoms, value, layout):
         self.atoms, self.factors, self.steps, self.shared, self.tiled = atoms, [], [], [], False
+        self.start, self.angles = value, []  # layouts of what it is turned by
         value, layout = self.back(value, layout)
         while True:
-            step = dominator(atoms, value, layout) if linear_of(value) is None else None
+            step = dominator(atoms, value, layout, self.angles) if linear_of(value) is None else None
             if step is None:
                 break
             source, source_layout, kind = step
@@ -1416,7 +1423,7 @@ class Chain:
         return self.steps[-1][1]
 
 
-def dominator(atoms, value, layout, limit=40):
+def dominator(atoms, value, layout, angles, limit=40):
     """(source, its layout, "rotate" or "norm"): the nearest earlier value through which everything passes that made this one. None if
     there is none before the next product, or if the operations between are of no known kind."""
     if value.maker is None or value.maker.kind not in CARRIED | {"norm", "complex"}:
@@ -1437,6 +1444,8 @@ def dominator(atoms, value, layout, limit=40):
         ops.add(node.op)
         for source in node.inputs():
             if is_parameter(source) or is_angle(source) or source.maker is None and source.size < value.size:
+                if node.op == "mul" and layouts[last] is not None and len(source.shape) > 1:
+                    angles.append(aligned(layouts[last], source))
                 continue
             frontier.add(source)
             if layouts.get(source) is None:
@@ -1587,8 +1596,14 @@ class Builder:
         attention.sources = self.q.value, self.k.value
         attention.kind = kind_of(self.q.value, self.k_value, attention.sizes)
         crossing_facts(attention, (self.q, self.k, self.v), self.behind)
+        position_facts(attention, self.q)
+        operand_facts(attention)
         if self.k.tiled and attention.roles["H"]:
             attention.facts.append({"what": "gqa_tiled"})
+        joined = self.k.value.maker
+        if joined is not None and joined.op == "cat" and linear_of(joined.inputs()[-1]) is not None and (
+                joined.inputs()[-1].size * attention.sizes["S"] == self.k.value.size * attention.sizes["T"]):
+            attention.facts.append({"what": "new_keys_last"})
 
     def g(self):
         return "G" if self.attention.sizes["G"] != self.attention.sizes["H"] else "H"
@@ -2100,6 +2115,16 @@ def _is_cut(shape, value):
     return shape is not None and math.prod(value.shape[:-1]) not in itertools.accumulate(shape, operator.mul, initial=1)
 
 
+def reshaped_instead(value):
+    """Does a reshape swap the sizes of the last two axes, where a transpose swaps the axes?"""
+    while value.maker is not None and value.maker.kind in ("view", "permute", "same") and type(value.maker.args[0]) is Value:
+        before, after = value.maker.args[0].shape, value.shape
+        if value.maker.kind == "view" and before[:-2] == after[:-2] and before[-2:] == after[:-3:-1] and 1 < before[-1] != before[-2] > 1:
+            return True
+        value = value.maker.args[0]
+    return False
+
+
 def crossing_facts(attention, chains, behind):
     """Heads that were split or joined without a transpose: positions stand in the axis of channels. `chains`: of q, k and v."""
     roles, atoms = attention.roles, attention.atoms
@@ -2111,6 +2136,8 @@ def crossing_facts(attention, chains, behind):
 
     if any(crosses(chain.steps[-1], *letters) for chain, letters in zip(chains, ("DT", "DS", "ES"))):
         attention.facts.append({"what": "heads_split_without_transpose"})
+    if reshaped_instead(chains[1].start):
+        attention.facts.append({"what": "keys_reshaped"})
     after = [axis for layout in behind.layouts if layout is not None for axis in atoms.layout(layout)]
     if behind.crossing is not None or any(set(axis) & set(roles["E"]) and set(axis) & set(roles["T"]) for axis in after):
         attention.facts.append({"what": "heads_joined_without_transpose"})
@@ -2908,6 +2935,10 @@ def _context_axis(attention, node, along):
     return []
 
 
+# ---------------------------------------------------------------------------------------------------------------------------------------
+# Analysis 7: mistakes that only the code shows
+# ---------------------------------------------------------------------------------------------------------------------------------------
+
 def nodes_by_call(graph):
     """The operations that ran in each call of a module."""
     found = {}
@@ -2915,6 +2946,179 @@ def nodes_by_call(graph):
         for call in node.call.chain() if node.call is not None else ():
             found.setdefault(call, []).append(node)
     return found
+
+
+def position_facts(attention, chain):
+    """Positions that differ from head to head or from text to text, but not from query to query. `chain`: of q."""
+    atoms = attention.atoms.copy()  # what is before q may split axes that the stages know as one
+    _, value, layout = chain.steps[-1]
+    added = added_positions(atoms, *before_linear(atoms, value, layout))
+    queries, heads, texts = (set(atoms.axis(attention.roles[letter])) for letter in "THB")
+    if not queries:
+        return
+    turned, added = ([{atom for axis in atoms.layout(layout) for atom in axis} for layout in layouts if layout is not None]
+                     for layouts in (chain.angles, added))
+    if any(each & (heads | texts) for each in turned) and not any(each & queries for each in turned):
+        attention.facts.append({"what": "rotated_by", "name": "head" if any(each & heads for each in turned) else "text"})
+    if texts and any(texts <= each for each in added) and not any(each & queries for each in added):
+        attention.facts.append({"what": "positions_of_texts"})
+
+
+def before_linear(atoms, value, layout):
+    """(input, its layout) of the linear map that made a value; the layout is None if it is not known."""
+    linear = linear_of(value)
+    if linear is None or linear[2].kind != "product":
+        return value, None
+    while value is not linear[2].results[0] and layout is not None:
+        source = next(each for each in value.maker.inputs() if not is_constant(each))
+        layout = carry_back(atoms, value.maker, value, layout, source)
+        value = source
+    given = linear[0]
+    if layout is None or len(layout) != len(given.shape):
+        return given, None
+    return given, layout[:-1] + [atoms.new(given.shape[-1])]
+
+
+def added_positions(atoms, value, layout, limit=40):
+    """The layouts of parameters, constants and looked up numbers 0, 1, 2, … that are added on the way to a value."""
+    found, todo = [], [(value, layout)]
+    while todo and limit:
+        limit -= 1
+        value, layout = todo.pop()
+        node = value.maker
+        if node is None or layout is None:
+            continue
+        if node.kind in ("view", "permute", "same", "norm"):
+            source = node.inputs()[0]
+            todo.append((source, layout if node.kind == "norm" else carry_back(atoms, node, value, layout, source)))
+        elif node.kind == "elementwise":
+            for each in node.inputs():
+                if node.op == "add" and are_positions(each):
+                    found.append(aligned(layout, each))
+                elif each.shape == value.shape:
+                    todo.append((each, layout))
+    return found
+
+
+def are_positions(value):
+    """A parameter or constant, or rows of a table in order."""
+    base = strip(value, OUTSIDE)
+    if _made_by(base, "embedding"):
+        return _made_by(strip(base.maker.args[1], OUTSIDE), "arange")
+    return base.parameter is not None or len(base.shape) > 1 and base.maker is not None and is_constant(value)
+
+
+def operand_facts(attention):
+    """Cross-attention whose operands come from the wrong side, where both sides have the same length."""
+    linears = attention.q_linear, attention.k_linear, attention.v_linear
+    if attention.kind != "cross" or None in linears:
+        return
+    q, k, v = (before_norms(linear[0]) for linear in linears)
+    if v is q and v is not k:
+        attention.facts.append({"what": "values_of_queries"})
+    partner = added_to(attention.out[0] if attention.out is not None else attention.context.result)
+    if partner is not None and k is v is not q and before_norms(partner) is k:
+        attention.facts.append({"what": "added_to_memory"})
+
+
+def before_norms(value):
+    value = strip(value)
+    while value.maker is not None and value.maker.kind == "norm":
+        value = strip(value.maker.args[0])
+    return value
+
+
+def added_to(value, steps=12):
+    """The other operand of the addition that a value goes into, through views and dropout; None if it goes elsewhere."""
+    for _ in range(steps):
+        users = value.users or ()
+        adds = [user for user in users if user.op == "add" and type(other_operand(user, value)) is Value]
+        if adds:
+            return other_operand(adds[0], value)
+        value = next((user.results[0] for user in users if user.results and passed(user.results[0]) is value), None)
+        if value is None:
+            return None
+    return None
+
+
+def unadded(entries, names):
+    """Layers of a stack in which something is added to the attention's result, but nothing to that of the feed-forward network."""
+    by_name = {entry["name"]: entry for entry in entries}
+    found = []
+    for name, entry in by_name.items():
+        layer, _, own = name.rpartition("/")
+        if layer and own == "ffn_out" and layer + "/residual_1" in by_name and layer + "/residual_2" not in by_name:
+            own = entry["node"].call.chain()
+            call = next((each for each in own if names.path(each) == layer.partition("#")[0]), None)
+            if by_name[layer + "/residual_1"]["node"].number < entry["node"].number and not is_added(entry["value"], call):
+                found.append(layer)
+    return found
+
+
+def is_added(value, call):
+    """Does a value go into a sum with something else than constants, before a call ends or anything but norms and factors changes it?"""
+    def visit(node):
+        if node.call is None or call not in node.call.chain():
+            return ()
+        if node.kind in ("view", "permute", "same", "cut", "norm") or node.kind == "elementwise" and node.op not in ("add", "sub"):
+            return node.results
+        others = [each for each in node.inputs() if not is_constant(each)]
+        if node.op in ("add", "sub") and len(others) < 2:
+            return node.results
+        if node.kind in ("elementwise", "join", "sum", "placed"):
+            added.append(node)
+        return ()
+
+    added = []
+    sweep([value], visit, 60)
+    return bool(added)
+
+
+def left_on(graph):
+    """Lines at which dropout changes what is no attention, although the module is in evaluation."""
+    found = {}
+    for node in graph.nodes:
+        if node.call is None or node.call.training or not node.inputs() or not is_dropout(node, node.inputs()[0]):
+            continue
+        place = Place(node.where)
+        rate = dropout_rate(node)
+        if rate and not place.of_library and "training=True" not in linecache.getline(place.file, place.row):
+            found.setdefault(place.line, node)
+    return found
+
+
+_CHANGING = frozenset("masked_fill where transpose permute view reshape unsqueeze squeeze softmax dropout layer_norm add sub mul div tril triu "
+                      "relu gelu repeat_interleave expand normalize matmul flatten contiguous swapaxes".split())
+_trees = {}
+
+
+def thrown_away(graph):
+    """Facts of operations in functions of the user whose statement does not keep the result, though what they were to change is used again."""
+    unused = [node for node in graph.nodes if node.results and node.inputs() and not any(value.users for value in node.results) and any(
+        user.number > node.number for user in node.inputs()[0].users)]
+    return {node: {"what": "thrown_away", "name": text, "are": node.op, "line": Place(node.where).line} for node in unused if (
+        text := statement_of(node))}
+
+
+def statement_of(node):
+    """The source of a call or a calculation, if it is a statement of its own."""
+    place = Place(node.where)
+    if place.function is None or place.of_library:
+        return None
+    if place.file not in _trees:
+        try:
+            tree = ast.parse("".join(linecache.getlines(place.file)))
+            _trees[place.file] = [each for each in ast.walk(tree) if type(each) is ast.Expr and type(each.value) in (ast.Call, ast.BinOp)]
+        except (SyntaxError, ValueError, RecursionError):
+            _trees[place.file] = []
+    for statement in _trees[place.file]:
+        if statement.lineno <= place.row <= statement.end_lineno:
+            function = getattr(statement.value, "func", None)
+            name = function.attr if type(function) is ast.Attribute else getattr(function, "id", "")
+            module = node.call.module if node.call is not None and node.call.outer is not None else None
+            if function is None or name in _CHANGING or module is not None and module is getattr(node.call.outer.module, name, None):
+                return ast.unparse(statement)[:80]
+    return None
 
 
 def no_residual(attention, nodes, unused, names):
@@ -2955,16 +3159,40 @@ def _only_through(context, nodes):
 def graph_facts(graph, attentions):
     """What only the graph as a whole shows: weights that reach nothing, and targets that are the inputs."""
     facts, found = [], {attention.softmax for attention in attentions if attention.softmax is not None}
+    inside = {stage.node for attention in attentions for stage in attention.stages}
     for walk in filter(None, map(walk_from, graph.nodes)):
         facts += [{"what": "weights_unused", "line": Place(softmax.node.where).line} for softmax in walk.softmaxes
                   if softmax.node not in found and softmax.node.kind != "log_softmax" and not softmax.result.users]
     tables = [node for node in graph.nodes if node.kind == "embedding" and len(node.args) > 1 and type(node.args[1]) is Value]
     for node in graph.nodes:
-        if node.op in ("nll_loss_forward", "nll_loss2d_forward") and tables and type(node.args[1]) is Value:
-            ids, targets = tables[0].args[1], node.args[1]
-            if ids.held() and targets.held():
-                facts += compare_targets(ids.read(), targets.read(), Place(node.where).line)
+        ids, targets = tables[0].args[1] if tables else None, targets_of(node)
+        if ids is not None and targets is not None and ids.held() and targets.held():
+            facts += compare_targets(ids.read(), targets.read(), Place(node.where).line)
+    facts += [{"what": "dropout_left_on", "line": line, "name": f"{dropout_rate(node):g}"} for line, node in left_on(graph).items()
+              if node not in inside]
     return facts
+
+
+def targets_of(node):
+    """What a loss compares with, or what takes the probability of each target out of all."""
+    if node.op in ("nll_loss_forward", "nll_loss2d_forward"):
+        targets = node.args[1]
+    elif node.op == "gather":
+        targets = node.args[2]
+    elif node.op == "index":
+        targets = node.args[1][-1] if type(node.args[1]) is list and node.args[1] else None
+    elif node.op == "scatter":  # one of all, to multiply with
+        return node.args[2] if type(node.args[2]) is Value and node.args[2].size > 1 and any(
+            each.kind == "log_softmax" for user in after_views(node.results[0]) for value in user.inputs() for each in [strip(
+                value, PROBABILITY).maker] if each is not None) else None
+    else:
+        return None
+    if type(targets) is not Value or not targets.dtype.startswith("int"):
+        return None
+    if node.op in ("gather", "index"):
+        maker = strip(node.args[0], PROBABILITY).maker
+        return targets if maker is not None and maker.kind in ("softmax", "log_softmax") else None
+    return targets
 
 
 def is_memory_of(attention, other):
@@ -2973,6 +3201,23 @@ def is_memory_of(attention, other):
         return False
     queries, keys = other.sources
     return descends(keys, attention.context.result) and not descends(queries, attention.context.result)
+
+
+PROBABILITY = ("view", "permute", "same", "cut", "elementwise")
+
+
+def after_views(value):
+    """The operations that use a value, or a view or a copy of it."""
+    found = []
+
+    def visit(node):
+        if node.kind in ("view", "permute", "same"):
+            return node.results
+        found.append(node)
+        return ()
+
+    sweep([value], visit, 20)
+    return found
 
 
 def compare_targets(ids, targets, line):
@@ -4089,7 +4334,9 @@ class Description:
         self.nodes, self.told = nodes_by_call(step.graph), set()
         facts = graph_facts(step.graph, attentions)
         self.asks_for_next = any(fact.get("are") == "next inputs" for fact in facts)
+        self.unadded, self.thrown_away = unadded(self.entries, step.names), thrown_away(step.graph)
         described = [self.attention(each, unused, attentions) for each in attentions]
+        facts += {(fact["line"], fact["name"]): fact for fact in self.thrown_away.values()}.values()
         facts += [{"what": "unused_parameter", "name": name} for name in unused if name not in self.told]
         around = self.given + [self.entry(each) for each in self.entries]
         self.graph = {"attentions": described, "around": around, "facts": facts}
@@ -4131,6 +4378,10 @@ class Description:
         block = no_residual(attention, self.nodes, unused, self.step.names)
         if block is not None:
             facts.append({"what": "no_residual", "class": type(block.module).__name__, "name": self.step.names.path(block)})
+        if layer in self.unadded:
+            facts.append({"what": "feed_forward_replaces", "class": self.step.names.classes.get(layer), "name": layer})
+        parts = {value for stage in attention.stages for value, _ in stage.parts}
+        facts += [self.thrown_away.pop(node) for node in list(self.thrown_away) if node.inputs()[0] in parts]
         if self.asks_for_next and any(is_memory_of(attention, each) for each in attentions):
             facts.append({"what": "memory"})
         if attention.context is not None:

@@ -104,6 +104,9 @@ void look_at_heads(const Evidence& evidence) {
         evidence.add(
             Gravity::Wrong, "heads_split_without_transpose", attention.find("q"),
             "The heads are cut by a reshape alone, which cuts positions instead of channels: reshape to B, T, H, D first, then transpose.");
+    if (attention.has_fact("keys_reshaped"))
+        evidence.add(Gravity::Wrong, "other", attention.find("k"),
+                     "The keys are reshaped where they have to be transposed: that swaps the lengths of two axes, but not the axes.");
     if (attention.has_fact("heads_joined_without_transpose"))
         evidence.add(Gravity::Wrong, "heads_joined_without_transpose", attention.find("concat"),
                      "The heads are joined by a reshape alone: each row holds one head's positions. Transpose to B, T, H, D first.");
@@ -197,9 +200,46 @@ void look_at_same_operands(const Evidence& evidence) {
     }
 }
 
+/// What ran, but left everything as it was.
+CodeFinding thrown_away(const Fact& fact) {
+    const bool masks = fact.are == "masked_fill" || fact.are == "where";
+    return {Gravity::Wrong, masks ? "mask_missing" : "result_unused", "", fact.line,
+            fmt::format("The result of {} is thrown away: {}.", escaped(fact.name),
+                        masks ? "nothing is hidden" : "it changes nothing in place")};
+}
+
+void look_at_operands(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    if (attention.of_library) return;
+    if (attention.has_fact("values_of_queries"))
+        evidence.add(Gravity::Wrong, "other", attention.find("v"),
+                     "The values come from where the queries come from, and the keys from elsewhere: the weights belong to other positions.");
+    if (attention.has_fact("added_to_memory"))
+        evidence.add(Gravity::Wrong, "qk_swapped", attention.find("q"),
+                     "The result is added to what keys and values come from: the queries come from the wrong side.");
+}
+
+void look_at_positions(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    if (attention.has_fact("positions_of_texts"))
+        evidence.add(Gravity::Wrong, "softmax_over_batch", nullptr,
+                     fmt::format("The attention takes the axis of {} for texts and runs over that of {}, but positions were added along the "
+                                 "former: transpose, or give batch_first=True to PyTorch's modules.",
+                                 attention.size('B'), attention.size('T')));
+    for (const Fact& fact : attention.facts)
+        if (fact.what == "rotated_by" && !attention.of_library)
+            evidence.add(Gravity::Wrong, "position_offset", attention.find("q_rotated"),
+                         fmt::format("Queries and keys are rotated by the number of their {}, and not by their position.", escaped(fact.name)));
+}
+
 void look_at_facts(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
     for (const Fact& fact : attention.facts) {
+        if (fact.what == "thrown_away") evidence.found.push_back(thrown_away(fact));
+        if (fact.what == "feed_forward_replaces" && !attention.of_library)
+            evidence.add(Gravity::Unusual, "no_residual", nullptr,
+                         fmt::format("In {}, the attention's input is added to its result, but that of the feed-forward network is not.",
+                                     escaped(fact.class_name)));
         if (fact.what == "no_residual" && !attention.of_library)
             evidence.add(Gravity::Wrong, "no_residual", nullptr,
                          fmt::format("{} replaces its input: nothing adds it back after the attention.", escaped(fact.class_name)));
@@ -267,6 +307,8 @@ std::vector<CodeFinding> findings_in(const RecordedGraph& graph, const RecordedA
     if (const RecordedStage* rotated = attention.find("v_rotated"))
         evidence.add(Gravity::Unusual, "rope_on_values", rotated,
                      "The values are rotated by their position, as only queries and keys are.");
+    look_at_operands(evidence);
+    look_at_positions(evidence);
     look_at_facts(evidence);
     look_at_unused(evidence);
     look_at_targets(evidence);
@@ -280,6 +322,10 @@ std::vector<CodeFinding> findings_around(const RecordedGraph& graph) {
     for (const Fact& fact : graph.facts) {
         if (fact.what == "unused_parameter")
             found.push_back({Gravity::Unusual, "unused_parameter", "", fact.line, fmt::format("Nothing used {}.", escaped(fact.name))});
+        if (fact.what == "thrown_away") found.push_back(thrown_away(fact));
+        if (fact.what == "dropout_left_on")
+            found.push_back({Gravity::Wrong, "dropout_left_on", "", fact.line,
+                             fmt::format("Dropout of {} in evaluation: F.dropout needs training=self.training.", escaped(fact.name))});
         if (fact.what == "weights_unused")
             found.push_back({Gravity::Unusual, "weights_unused", "", fact.line, "The result of this softmax reaches nothing."});
         if (fact.what == "targets" && fact.are == "inputs")

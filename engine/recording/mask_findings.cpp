@@ -89,7 +89,8 @@ void look_at_mask(const Evidence& evidence) {
     case Seen::FromTheFirstKey: {
         const RecordedStage* k = evidence.attention.find("k");
         const std::optional<Numbers> keys = evidence.numbers(k);
-        if (k == nullptr || k->op != "linear") return;                        // a cache, of which the rest may be left from before
+        const bool new_keys_last = evidence.attention.has_fact("new_keys_last");
+        if (k == nullptr || (k->op != "linear" && !new_keys_last)) return;    // a cache, of which the rest may be left from before
         if (keys && later_keys_are_equal(*keys, numbers->size('T'))) return;  // a cache of which the rest has not been written
         return evidence.add(
             Gravity::Wrong, "causal_offset", stage,

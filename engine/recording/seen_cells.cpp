@@ -32,10 +32,10 @@ bool sees_exactly(const Rows& rows, const std::function<bool(std::int64_t query,
 
 Seen pattern_of(const Numbers& masked) {
     const Rows rows(masked);
-    if (!rows.is_map() || rows.queries < 3) return Seen::Other;
+    if (!rows.is_map() || rows.queries < 2) return Seen::Other;
     if (rows.keys > rows.queries)
         return sees_exactly(rows, [](auto query, auto key) { return key <= query; }) ? Seen::FromTheFirstKey : Seen::Other;
-    if (rows.keys != rows.queries) return Seen::Other;
+    if (rows.keys != rows.queries || rows.queries < 3) return Seen::Other;
     if (sees_exactly(rows, [](auto query, auto key) { return key <= query + 1; })) return Seen::OneAhead;
     if (sees_exactly(rows, [](auto query, auto key) { return key < query; })) return Seen::NotItself;
     if (sees_exactly(rows, [](auto query, auto key) { return key >= query; })) return Seen::OnlyAhead;

@@ -1,0 +1,227 @@
+"""Mistakes that only the code shows: each is named with its line, and the same program without it raises no alarm."""
+
+import math
+import unittest
+
+import reading
+from program_test import PROGRAM, examine, findings
+from reading import torch
+
+if torch is not None:
+    import attnscope
+    import torch.nn as nn
+    import torch.nn.functional as F
+
+    POSITIONS, WIDTH, HEADS, WORDS, TEXTS = 6, 16, 4, 20, 2
+    HEAD = WIDTH // HEADS
+
+    class Attention(nn.Module):
+        def __init__(self, mistake, masked=True):
+            super().__init__()
+            self.q, self.k, self.v, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+            self.mistake, self.masked = mistake, masked
+
+        def forward(self, x):
+            texts, positions, width = x.shape
+            q, k, v = (each(x).view(texts, positions, HEADS, HEAD).transpose(1, 2) for each in (self.q, self.k, self.v))
+            if self.mistake == "keys_viewed":
+                k = k.contiguous().view(texts, HEADS, HEAD, positions)
+            elif self.mistake == "keys_reshaped":
+                k = k.reshape(texts, HEADS, HEAD, positions)
+            else:
+                k = k.transpose(2, 3)
+            scores = q @ k / math.sqrt(HEAD)
+            if self.masked:
+                seen = torch.ones(positions, positions, dtype=torch.bool).tril()
+                if self.mistake == "mask_thrown_away":
+                    scores.masked_fill(~seen, -math.inf)
+                else:
+                    scores = scores.masked_fill(~seen, -math.inf)
+            return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(texts, positions, width))
+
+    class Block(nn.Module):
+        def __init__(self, mistake, masked):
+            super().__init__()
+            self.attention, self.norm_1, self.norm_2 = Attention(mistake, masked), nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+            self.feed_forward = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH))
+            self.mistake = mistake
+
+        def forward(self, x):
+            if self.mistake == "norm_thrown_away":
+                self.norm_1(x)
+                x = x + self.attention(x)
+            else:
+                x = x + self.attention(self.norm_1(x))
+            made = self.feed_forward(self.norm_2(x))
+            if self.mistake == "dropout_behind":
+                made = F.dropout(made, 0.1)
+            else:
+                made = F.dropout(made, 0.1, self.training)
+            return made if self.mistake == "feed_forward_replaces" else x + made
+
+    class Words(nn.Module):
+        def __init__(self, mistake=None, masked=True):
+            super().__init__()
+            self.words, self.positions = nn.Embedding(WORDS, WIDTH), nn.Embedding(32, WIDTH)
+            self.blocks = nn.ModuleList(Block(mistake, masked) for _ in range(2))
+            self.norm, self.head, self.mistake = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WORDS), mistake
+
+        def forward(self, ids):
+            x = self.words(ids)
+            if self.mistake == "positions_thrown_away":
+                x + self.positions(torch.arange(ids.shape[1]))
+            else:
+                x = x + self.positions(torch.arange(ids.shape[1]))
+            for block in self.blocks:
+                x = block(x)
+            return self.head(self.norm(x))
+
+    class OfLibrary(nn.Module):
+        def __init__(self, batch_first):
+            super().__init__()
+            self.words, self.positions = nn.Embedding(WORDS, WIDTH), nn.Parameter(torch.randn(1, 32, WIDTH))
+            self.attention = nn.MultiheadAttention(WIDTH, HEADS, batch_first=batch_first)
+
+        def forward(self, ids):
+            x = self.words(ids) + self.positions[:, :ids.shape[1]]
+            return x + self.attention(x, x, x)[0]
+
+    class TimeFirst(nn.Module):
+        def __init__(self, transposed):
+            super().__init__()
+            self.words, self.positions, self.transposed = nn.Embedding(WORDS, WIDTH), nn.Embedding(32, WIDTH), transposed
+            self.q, self.k, self.v = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
+
+        def forward(self, ids):
+            x = self.words(ids) + self.positions(torch.arange(ids.shape[1]))
+            x = x.transpose(0, 1) if self.transposed else x
+            time, texts, width = x.shape
+            q, k, v = (each(x).reshape(time, texts * HEADS, HEAD).transpose(0, 1) for each in (self.q, self.k, self.v))
+            weights = (torch.bmm(q, k.transpose(1, 2)) / HEAD ** 0.5).softmax(-1)
+            return x + torch.bmm(weights, v).transpose(0, 1).reshape(time, texts, width)
+
+    class Rotated(nn.Module):
+        def __init__(self, by):
+            super().__init__()
+            self.qkv, self.by = nn.Linear(WIDTH, 3 * WIDTH), by
+
+        def turned(self, x):
+            angles = torch.arange(x.shape[-2])[:, None] * 10000 ** (-torch.arange(0, HEAD, 2) / HEAD)
+            cos, sin = torch.cat([angles.cos()] * 2, -1), torch.cat([angles.sin()] * 2, -1)
+            first, second = x.chunk(2, -1)
+            return x * cos + torch.cat([-second, first], -1) * sin
+
+        def forward(self, x):
+            texts, positions, width = x.shape
+            q, k, v = self.qkv(x).view(texts, positions, 3, HEADS, HEAD).unbind(2)
+            if self.by == "heads":
+                q, k = self.turned(q).transpose(1, 2), self.turned(k).transpose(1, 2)
+            else:
+                q, k = self.turned(q.transpose(1, 2)), self.turned(k.transpose(1, 2))
+            weights = (q @ k.transpose(2, 3) / HEAD ** 0.5).softmax(-1)
+            return (weights @ v.transpose(1, 2)).transpose(1, 2).reshape(texts, positions, width)
+
+    class Across(nn.Module):
+        def __init__(self, sides):
+            super().__init__()
+            self.q, self.k, self.v, self.norm, self.sides = *(nn.Linear(WIDTH, WIDTH) for _ in range(3)), nn.LayerNorm(WIDTH), sides
+
+        def forward(self, x, memory):
+            given = {"x": self.norm(x), "m": memory}
+            q, k, v = (each(given[side]) for each, side in zip((self.q, self.k, self.v), self.sides))
+            return x + (q @ k.transpose(1, 2) / WIDTH ** 0.5).softmax(-1) @ v
+
+    class Cached(nn.Module):
+        def __init__(self, first):
+            super().__init__()
+            self.q, self.k, self.v, self.first = *(nn.Linear(WIDTH, WIDTH) for _ in range(3)), first
+
+        def forward(self, x, keys, values):
+            q, k, v = self.q(x), torch.cat([keys, self.k(x)], 1), torch.cat([values, self.v(x)], 1)
+            offset = 0 if self.first else keys.shape[1]
+            seen = torch.ones(q.shape[1], k.shape[1], dtype=torch.bool).tril(offset)
+            return (q @ k.transpose(1, 2) / WIDTH ** 0.5).masked_fill(~seen, -1e9).softmax(-1) @ v
+
+    def ids(more=0):
+        return torch.randint(0, WORDS, (TEXTS, POSITIONS + more))
+
+    def states(positions=POSITIONS):
+        return torch.randn(TEXTS, positions, WIDTH)
+
+    def gathered(logits, targets):
+        return -logits.log_softmax(-1).gather(-1, targets[..., None]).mean()
+
+    def indexed(logits, targets):
+        chances = logits.softmax(-1).view(-1, WORDS)
+        return -torch.log(chances[torch.arange(targets.numel()), targets.reshape(-1)]).mean()
+
+    def one_of_all(logits, targets):
+        return -(F.one_hot(targets, WORDS) * logits.log_softmax(-1)).sum(-1).mean()
+
+    def asked(loss):
+        def run(masked):
+            text = ids(1)
+            loss(Words(None, masked).eval()(text[:, :-1]), text[:, 1:])
+        return run
+
+    def of_words(mistake):
+        return lambda wrong: Words(mistake if wrong else None).eval()(ids())
+
+    # name: (what it is called, a program that is run with the mistake and without)
+    MISTAKES = {
+        "keys_viewed": ("other", of_words("keys_viewed")),
+        "keys_reshaped": ("other", of_words("keys_reshaped")),
+        "mask_thrown_away": ("mask_missing", of_words("mask_thrown_away")),
+        "norm_thrown_away": ("result_unused", of_words("norm_thrown_away")),
+        "positions_thrown_away": ("result_unused", of_words("positions_thrown_away")),
+        "dropout_behind": ("dropout_left_on", of_words("dropout_behind")),
+        "library_over_texts": ("softmax_over_batch", lambda wrong: OfLibrary(not wrong).eval()(ids())),
+        "over_texts": ("softmax_over_batch", lambda wrong: TimeFirst(not wrong)(ids())),
+        "rotated_by_heads": ("position_offset", lambda wrong: Rotated("heads" if wrong else "positions")(states())),
+        "values_of_queries": ("other", lambda wrong: Across("xmx" if wrong else "xmm")(states(), states())),
+        "sides_mixed_up": ("qk_swapped", lambda wrong: Across("mxx" if wrong else "xmm")(states(), states())),
+        "mask_at_the_first_key": ("causal_offset", lambda wrong: Cached(wrong)(states(2), states(5), states(5))),
+        "asked_by_gather": ("mask_missing", lambda wrong: asked(gathered)(not wrong)),
+        "asked_by_index": ("mask_missing", lambda wrong: asked(indexed)(not wrong)),
+        "asked_by_one_hot": ("mask_missing", lambda wrong: asked(one_of_all)(not wrong)),
+    }
+
+
+@unittest.skipIf(not PROGRAM, "not run here: the program is not known")
+@unittest.skipIf(torch is None, "not run here: PyTorch is not installed")
+class MistakesTest(reading.FolderTest):
+    def wrong(self, name, program, wrong):
+        path = self.path(f"{name}-{wrong}")
+        torch.manual_seed(3)
+        with torch.no_grad(), attnscope.record(path):
+            program(wrong)
+        code, report = examine(path)
+        self.assertGreater(len(report["attentions"]), 0)
+        found = findings(report, "wrong") + [each for each in report["findings"] if each["kind"] == "wrong"]
+        self.assertEqual(code, 1 if found else 0)
+        return found
+
+    def test_each_is_named_where_it_is(self):
+        for name, (bug, program) in MISTAKES.items():
+            with self.subTest(mistake=name):
+                found = self.wrong(name, program, True)
+                self.assertEqual({each["bug"] for each in found}, {bug})
+                for each in found:
+                    self.assertRegex(each["line"], r"^mistakes_test\.py:\d+$")
+
+    def test_a_feed_forward_network_without_a_residual_is_unusual(self):
+        for mistake, unusual in (("feed_forward_replaces", {"no_residual"}), (None, set())):
+            path = self.path(f"residual-{mistake}")
+            with torch.no_grad(), attnscope.record(path):
+                Words(mistake).eval()(ids())
+            code, report = examine(path)
+            self.assertEqual((code, {each["bug"] for each in findings(report, "unusual")}), (0, unusual))
+
+    def test_without_it_there_is_no_alarm(self):
+        for name, (_, program) in MISTAKES.items():
+            with self.subTest(mistake=name):
+                self.assertEqual(self.wrong(name, program, False), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
