@@ -473,7 +473,7 @@ class Product:
 
     def __init__(self, node, a, b, bias=None, alpha=1):
         self.node, self.a, self.b, self.bias, self.alpha, self.result = node, a, b, bias, alpha, node.results[0]
-        self.atoms, self.op, self.pooled = Atoms(), "product", False
+        self.atoms, self.op, self.pooled, self.learned = Atoms(), "product", False, False
 
     def only_sums(self, known):
         """Is the larger operand, which has every axis of the product, one of these values? Then it is summed, some cells left out."""
@@ -1323,9 +1323,9 @@ class Attention:
                 mine = [place for place, atom in enumerate(flat) if atom in wanted]
             if letter == "G":
                 mine = [place for place in mine if flat[place] not in self.shared]
-            if letter == "B" and 0 < len(mine) < len(wanted):  # the same numbers for the others of several batch axes
-                missing = {place: self.atoms.sizes[atom] for place, atom in enumerate(wanted, len(order)) if atom not in flat}
-                shape.append(self.sizes["B"])
+            if letter in "BH" and 0 < len(mine) < len(wanted):  # the same numbers for the others of several axes
+                missing |= {place: self.atoms.sizes[atom] for place, atom in enumerate(wanted, len(order) + len(missing)) if atom not in flat}
+                shape.append(self.sizes[letter])
             else:
                 shape.append(math.prod(self.atoms.sizes[flat[place]] for place in mine))
             order += mine
@@ -1550,6 +1550,8 @@ class Builder:
             attention.heads = "assumed"
             axes = [axis for axis in map(resolve, self.walk.layouts[self.softmax.source]) if axis and set(axis) <= set(batch)]
             heads = axes[-1] if len(axes) > 1 else []
+        # Several maps of a head, as those whose difference is taken, are heads, too.
+        heads += [atom for atom in batch if heads and atom in with_q and atom not in heads and atom not in T]
         T -= set(heads)
         attention.roles = {"B": [atom for atom in batch if atom not in heads], "H": heads, "T": T, "S": S, "D": D, "E": E}
         attention.sizes = {"B": self.size(attention.roles["B"]), "H": self.size(heads),
@@ -1656,7 +1658,7 @@ class Builder:
         if self.softmax.of_two is not None:  # 2^x is e^(x ln 2)
             attention.scale *= math.log(2)
             last = attention.add("scaled", "scale", "BHTS", node=self.softmax.of_two, inputs=[last], have="follows", by=math.log(2)).name
-        if product.pooled or attention.scale == 1 and self.attends_to_states():
+        if product.pooled or product.learned or attention.scale == 1 and self.attends_to_states():
             attention.scale = None  # there is none to ask for
         self.last = last
 
@@ -2498,11 +2500,33 @@ def walk_from(node):
         learned = additive_product(node) or pooling_product(node)
         if learned is not None:
             return Walk(learned)
-        if is_parameter(product.a) or is_parameter(product.b) or product.a.size == product.b.size == 1:
+        if is_parameter(product.a) or is_parameter(product.b):
+            return walk_of_learned_queries(product) if goes_into_softmax(product.result) else None
+        if product.a.size == product.b.size == 1:
             return None
         return Walk(product) if product.arrange() else None
     except ValueError:  # shapes that do not go together, in a graph that was written by hand
         return None
+
+
+def goes_into_softmax(value, steps=4):
+    """Is a softmax the next that happens to a value, but for views?"""
+    return steps > 0 and any(user.kind == "softmax" or user.kind in ("view", "permute", "same") and goes_into_softmax(
+        user.results[0], steps - 1) for user in value.users or ())
+
+
+def walk_of_learned_queries(product):
+    """The walk from a product with a learned matrix whose rows are queries; None if the softmax runs over these rows, as it does over
+    experts or words."""
+    learned, other = (product.a, product.b) if is_parameter(product.a) else (product.b, product.a)
+    if is_parameter(other) or product.node.kind != "product" or len(learned.shape) != 2 or 1 in learned.shape or not product.arrange():
+        return None
+    atoms, layout = product.atoms, product.a_layout if learned is product.a else product.b_layout
+    rows = {atom for axis in layout for atom in axis} - set(product.summed)
+    walk, product.learned = Walk(product), True
+    walk.softmaxes = [each for each in walk.softmaxes if walk.layouts.get(each.source) is not None and not (
+        rows & set(atoms.axis(walk.layouts[each.source][each.axis])))]
+    return walk if walk.softmaxes else None
 
 
 def build_from(graph, candidates):
@@ -2521,8 +2545,10 @@ def build_from(graph, candidates):
     # Further terms of the scores may be products with a learned vector, or with positions, in which batches and heads are the rows.
     builder = min(builders, key=lambda each: (each.product.pooled, each.has_rows_in_values()))
     attention = builder.build()
-    # Of a single query, a softmax over something else than keys is a routing between what the keys belong to.
-    return attention if attention.sizes["T"] > 1 or attention.softmax_over == "S" else None
+    # Of a single query, a softmax over something else than keys, but not over all texts, is a routing between what the keys belong to.
+    over = set(attention.atoms.axis(builder.walk.layouts[builder.softmax.source][builder.softmax.axis]))
+    over_texts = attention.softmax_over == "B" and over == set(attention.atoms.axis(attention.roles["B"]))
+    return attention if attention.sizes["T"] > 1 or attention.softmax_over == "S" or over_texts else None
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------------

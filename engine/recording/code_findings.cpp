@@ -86,7 +86,8 @@ void look_at_softmax(const Evidence& evidence) {
     const std::optional<Numbers> weights = evidence.numbers(attention.find("weights"));
     if (!weights || rows_sum_to_one(*weights)) return;  // divided by a sum over the keys afterwards
     const bool queries = over == 'T';
-    evidence.add(Gravity::Wrong,
+    const bool may_be_routing = over == 'B' && attention.size('T') == 1;
+    evidence.add(may_be_routing ? Gravity::Unusual : Gravity::Wrong,
                  queries       ? "softmax_over_queries"
                  : over == 'B' ? "softmax_over_batch"
                                : "softmax_over_heads",

@@ -209,6 +209,16 @@ class MistakesTest(reading.FolderTest):
                 for each in found:
                     self.assertRegex(each["line"], r"^mistakes_test\.py:\d+$")
 
+    def test_a_softmax_over_the_texts_of_one_query_is_unusual(self):
+        for axis, unusual in ((0, set()), (1, {"softmax_over_batch"})):
+            path = self.path(f"texts-{axis}")
+            state, memory = torch.randn(1, TEXTS, WIDTH), torch.randn(POSITIONS, TEXTS, WIDTH)
+            with attnscope.record(path):
+                weights = torch.sum(state * memory, 2).softmax(axis)
+                (weights[..., None] * memory).sum(0)
+            code, report = examine(path)
+            self.assertEqual((code, {each["bug"] for each in findings(report, "unusual")}), (0, unusual))
+
     def test_a_feed_forward_network_without_a_residual_is_unusual(self):
         for mistake, unusual in (("feed_forward_replaces", {"no_residual"}), (None, set())):
             path = self.path(f"residual-{mistake}")

@@ -36,14 +36,15 @@ UNUSUAL_WAYS = {"heads_of_keys_tiled": {"gqa_tiled"}}
 UNKNOWN_WAYS = {"sink_in_the_sum", "sink_as_a_column", "renormalised_after_a_mask", "heads_talk", "additive_scores", "several_terms",
                 "shifted_positions", "additive_scores_of_one_query", "graph_attention", "graph_attention_of_pairs",
                 "heads_talk_by_convolution", "rows_hidden_one_after_another", "the_difference_of_two_maps",
+                "the_difference_of_the_maps_of_a_head",
                 "positions_relative_to_the_query", "graph_attention_of_two_maps"}
 
 
 # Stages that are drawn as matrices: columns of a sink, what leaves several heads that are attentions of their own, gates, and what has
-# another width than the queries.
+# another width than the queries, or than the heads together.
 NOT_DRAWN = {"sink_as_a_column": {"joined", "softmax"}, "grouped_with_five_axes": {"attention_out"},
              "heads_in_a_loop": {"concat", "attention_out"}, "gate_before_the_output": {"other"}, "gate_for_each_head": {"other"},
-             "graph_attention": {"concat"}}
+             "graph_attention": {"concat"}, "the_difference_of_the_maps_of_a_head": {"attention_out"}}
 
 
 # What has no role here is called that in a trace.

@@ -1101,6 +1101,37 @@ def the_difference_of_two_maps(see):
     see("0/weights", weights), see("1/weights", weights), see("0/context", weights @ v, "BHTD")
 
 
+@way(heads="known")
+def the_difference_of_the_maps_of_a_head(see):
+    x, (q, k, v, out) = randn(3, 5, 16), [nn.Linear(16, 16) for _ in range(4)]
+    q, k, v = q(x).view(3, 5, 4, 4).transpose(1, 2), k(x).view(3, 5, 4, 4).transpose(1, 2), v(x).view(3, 5, 2, 8).transpose(1, 2)
+    see("q", q, "BHTD"), see("k", k, "BHSD"), see("v", v.repeat_interleave(2, 1), "BHSE")
+    scores = q @ k.transpose(-2, -1) / 2
+    maps = scores.softmax(-1).view(3, 2, 2, 5, 5)
+    weights = maps[:, :, 0] - 0.3 * maps[:, :, 1]
+    context = weights @ v
+    see("scaled", scores), see("weights", weights.repeat_interleave(2, 1)), see("context", context.repeat_interleave(2, 1), "BHTE")
+    see("attention_out", out(context.transpose(1, 2).reshape(3, 5, 16)), "BTC")
+
+
+@way(scale=None, softmax_over="S")
+def several_learned_queries(see):
+    x, hidden, queries = randn(2, 6, 4), nn.Linear(4, 8, bias=False), nn.Linear(8, 3, bias=False)
+    keys = torch.tanh(hidden(x))
+    weights = queries(keys).softmax(1).transpose(1, 2)
+    see("k", keys, "BSD"), see("v", x, "BSD"), see("weights", weights, "BTS"), see("context", weights @ x, "BTD")
+
+
+@way("no_grad")
+def experts_and_words_are_no_attention(see):
+    x, gate, experts, words = randn(2, 6, 4), nn.Linear(4, 3), randn(2, 6, 3, 4), nn.Linear(4, 9)
+    chosen = (gate(x).softmax(-1)[..., None] * experts).sum(2)
+    words(chosen).softmax(-1) @ randn(9, 4)
+    q = randn(5, 3)
+    weights = (q @ q.T / 3 ** 0.5).softmax(-1)
+    see("weights", weights, "TS"), see("context", weights @ q, "TD")
+
+
 @way(repeat=1)
 def heads_of_keys_tiled(see):
     q, k, v = randn(2, 6, 5, 4), randn(2, 3, 5, 4).repeat(1, 2, 1, 1), randn(2, 3, 5, 4).repeat(1, 2, 1, 1)
