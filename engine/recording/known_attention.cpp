@@ -51,6 +51,20 @@ const KnownStage* known(const RecordedStage& stage) {
     return found == kKnownStages.end() ? nullptr : &*found;
 }
 
+/// Of each text, the keys up to the last one that any query sees; empty if they are all keys, or if it is not known which text has which.
+std::vector<std::int64_t> lengths_in(const Numbers& masked, std::int64_t texts) {
+    if (masked.shape[0] != texts) return {};
+    const std::int64_t keys = masked.shape[3], cells = masked.count() / std::max<std::int64_t>(1, texts);
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(texts), 0);
+    for (std::int64_t i = 0; i < masked.count(); ++i) {
+        std::int64_t& length = lengths[static_cast<std::size_t>(i / cells)];
+        if (!(masked.values[static_cast<std::size_t>(i)] < kHidden)) length = std::max(length, i % keys + 1);
+    }
+    const bool whole = std::all_of(lengths.begin(), lengths.end(), [keys](std::int64_t length) { return length == keys; });
+    const bool empty = std::find(lengths.begin(), lengths.end(), 0) != lengths.end();
+    return whole || empty ? std::vector<std::int64_t>() : lengths;
+}
+
 std::optional<Numbers> recorded_or_computed(Follower follower, const RecordedStage& stage) {
     try {
         std::optional<Numbers> numbers = follower.recorded(stage);
@@ -129,9 +143,15 @@ MaskForm mask_of(const RecordedGraph& graph, const RecordedAttention& attention,
     if (keys < 2) refuse(at, "hides or shows a single key: record at least two positions");
     const auto is_hidden = [&](std::int64_t i) { return numbers->values[static_cast<std::size_t>(i)] < kHidden; };
     MaskForm form;
+    form.lengths = lengths_in(*numbers, attention.size('B'));
+    const std::int64_t cells = numbers->count() / std::max<std::int64_t>(1, numbers->shape[0]);
+    const auto is_padding = [&](std::int64_t i) {
+        return !form.lengths.empty() && i % keys >= form.lengths[static_cast<std::size_t>(i / cells)];
+    };
     std::int64_t nearest = queries;  // key before the query that is hidden
     for (std::int64_t i = 0; i < numbers->count(); ++i) {
         const std::int64_t back = i / keys % queries - i % keys;
+        if (is_padding(i)) continue;
         if (back < 0) form.causal = form.causal || is_hidden(i);
         else if (is_hidden(i)) nearest = std::min(nearest, back);
     }
@@ -139,8 +159,10 @@ MaskForm mask_of(const RecordedGraph& graph, const RecordedAttention& attention,
     for (std::int64_t i = 0; i < numbers->count(); ++i) {
         const std::int64_t back = i / keys % queries - i % keys;
         const bool outside = form.window > 0 && std::abs(back) >= form.window;
-        if (is_hidden(i) != (outside || (form.causal && back < 0)))
-            refuse(at, "hides other keys than those after the query or outside of a window: no model of ours has such a mask");
+        if (is_hidden(i) != (outside || (form.causal && back < 0) || is_padding(i)))
+            refuse(at,
+                   "hides other keys than those after the query, outside of a window or behind the end of a text: no model of ours has "
+                   "such a mask");
     }
     return form;
 }

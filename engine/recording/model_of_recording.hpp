@@ -19,7 +19,7 @@ namespace attn::recording {
 struct RecordedModel {
     Config config;  ///< a decoder's attention is causal, an encoder's is not
     std::shared_ptr<const Parameters<float>> parameters;
-    TokenBatch tokens;               ///< what was recorded, without padding
+    TokenBatch tokens;               ///< what was recorded; padding holds the ids that the code has there
     std::vector<std::string> words;  ///< the text of every id, "" where none was recorded; empty if an id has several
     bool of_vectors = false;         ///< the code was given vectors: token i is the i-th different one of them
     std::size_t compared = 0;        ///< stages that were recorded, all of which our model computes alike

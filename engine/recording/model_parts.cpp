@@ -497,24 +497,25 @@ private:
                 refuse(each, "scales its scores by another number than the first attention");
     }
 
-    /// A decoder of ours is causal, an encoder is not, and there is no other mask.
+    /// A decoder of ours is causal, an encoder is not, padding stands at the end, and there is no other mask.
     void settle_masks() {
-        std::optional<bool> causal;
+        std::optional<MaskForm> first;
         std::vector<LayerKind> kinds;
         for (const std::span<const RecordedAttention>& layer : layers_) {
             std::optional<std::int64_t> window;
             for (const RecordedAttention& attention : layer) {
                 const MaskForm own = mask_of(graph_, attention, step_, parameter_);
-                if (own.causal != causal.value_or(own.causal) || own.window != window.value_or(own.window))
+                if (!first) first = own;
+                if (own.causal != first->causal || own.lengths != first->lengths || own.window != window.value_or(own.window))
                     refuse(attention, "has another mask than the first attention");
-                causal = own.causal;
                 window = own.window;
             }
             kinds.push_back({.window = *window});
         }
         if (std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.window > 0; }))
             parts_.config.layer_kinds = std::move(kinds);
-        parts_.config.architecture = *causal ? Architecture::DecoderOnly : Architecture::Encoder;
+        parts_.config.architecture = first->causal ? Architecture::DecoderOnly : Architecture::Encoder;
+        if (!first->lengths.empty()) parts_.tokens.lengths = first->lengths;
     }
 
     /// Of what may be added to the scores, only ALiBi has a place in a model of ours, as the comparison will show.

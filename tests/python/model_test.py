@@ -259,6 +259,32 @@ class ModelTest(reading.FolderTest):
                         expected = model(ids[None])[0].numpy()
                     np.testing.assert_allclose(logits_of(folder, ids.tolist(), self.path("logits.npy")), expected, rtol=2e-5, atol=2e-5)
 
+    def test_padding_at_the_end_of_texts(self):
+        """The shorter text has the logits that it has alone, whatever stands behind its end."""
+        ids, lengths = torch.randint(1, 13, (3, 6)), torch.tensor([4, 6, 5])
+        hidden = torch.arange(6) >= lengths[:, None]
+        ids[hidden] = 0
+        for name, given in (("encoder", dict(causal=False)), ("decoder", {}), ("window", VARIANTS["a_window"]), ("rotary", VARIANTS["llama"])):
+            with self.subTest(name):
+                model, own = Language(**given).eval(), given.get("mask")
+                both = lambda T: hidden[:, None, None] if own is None else hidden[:, None, None] | own(T)
+                for layer in model.layers:
+                    layer.attention.mask = both
+                folder, _ = self.opened(self.record(model, ids))
+                for layer in model.layers:
+                    layer.attention.mask = own
+                with torch.no_grad():
+                    expected = model(ids[:1, :4])[0].numpy()
+                found = logits_of(folder, ids[0, :4].tolist(), self.path("logits.npy"))
+                np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+
+    def test_padding_elsewhere_is_refused(self):
+        ids = torch.randint(1, 13, (2, 6))
+        begins, one_layer = torch.arange(6) < torch.tensor([[2], [0]]), Language()
+        self.assertIn("behind the end of a text", self.refusal_of(Language(mask=lambda T: begins[:, None, None], causal=False), ids))
+        one_layer.layers[1].attention.mask = lambda T: begins.flip(1)[:, None, None]
+        self.assertIn("has another mask than the first attention", self.refusal_of(one_layer, ids))
+
     def test_a_changed_parameter_is_noticed(self):
         torch.manual_seed(1)
         model = Language().eval()

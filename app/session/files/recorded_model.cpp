@@ -19,7 +19,7 @@ std::vector<std::string> texts_of(const TokenBatch& tokens, const TextModel& mod
     std::vector<std::string> texts;
     for (std::int64_t text = 0; text < tokens.size(); ++text) {
         const auto first = tokens.ids.begin() + text * tokens.length;
-        texts.push_back(model.decode(std::span(first, static_cast<std::size_t>(tokens.length))));
+        texts.push_back(model.decode(std::span(first, static_cast<std::size_t>(tokens.lengths[static_cast<std::size_t>(text)]))));
     }
     return texts;
 }
