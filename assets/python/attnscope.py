@@ -65,7 +65,7 @@ MIB = 1 << 20
 _CLASSES = {
     "view": "view _unsafe_view reshape _reshape_alias unsqueeze squeeze flatten unflatten",
     "permute": "permute transpose t numpy_T mT movedim swapaxes",
-    "same": "clone contiguous _to_copy to detach alias lift_fresh lift_fresh_copy copy",
+    "same": "clone contiguous _to_copy to detach alias lift_fresh lift_fresh_copy copy _nested_tensor_from_mask to_padded_tensor",
     "placed": "written index_put index_copy index_fill masked_scatter scatter slice_scatter select_scatter fill zero roll flip",
     "broadcast": "expand repeat",
     "cut": "slice select narrow split split_with_sizes chunk unbind index index_select gather unfold constant_pad_nd",

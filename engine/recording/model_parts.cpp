@@ -84,7 +84,8 @@ private:
 
     Numbers recorded(Follower& follower, const StagePair& at) {
         try {
-            if (std::optional<Numbers> numbers = follower.recorded(*at.stage)) return std::move(*numbers);
+            std::optional<Numbers> numbers = at.stage->padded ? std::nullopt : follower.recorded(*at.stage);
+            if (numbers) return std::move(*numbers);
             if (!at.stage->kernel.empty()) return follower.computed(*at.stage);
         } catch (const NotComputed& problem) {
             refuse(at, "cannot be read: " + problem.why);

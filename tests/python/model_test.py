@@ -278,6 +278,31 @@ class ModelTest(reading.FolderTest):
                 found = logits_of(folder, ids[0, :4].tolist(), self.path("logits.npy"))
                 np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
 
+    def test_padding_in_pytorchs_encoder(self):
+        """Its fast path leaves the padding out, and puts zeros there at the end."""
+        class Encoded(nn.Module):
+            def __init__(self, **given):
+                super().__init__()
+                self.words, self.places, self.head = nn.Embedding(13, 12, padding_idx=0), nn.Embedding(9, 12), nn.Linear(12, 13)
+                layer = nn.TransformerEncoderLayer(12, 2, 24, batch_first=True)
+                self.encoder = nn.TransformerEncoder(layer, 2, **given)
+
+            def forward(self, ids):
+                x = self.words(ids) + self.places(torch.arange(ids.shape[1]))
+                return self.head(self.encoder(x, src_key_padding_mask=ids == 0))
+
+        ids = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 2, 0, 0]])
+        for with_gradients, given in ((False, {}), (True, {}), (False, dict(enable_nested_tensor=False))):
+            with self.subTest(gradients=with_gradients, **given):
+                model, path = Encoded(**given).eval(), self.path()
+                with torch.set_grad_enabled(with_gradients), attnscope.record(path, model):
+                    model(ids)
+                folder, _ = self.opened(path)
+                with torch.no_grad():
+                    expected = model(ids[1:, :3])[0].numpy()
+                found = logits_of(folder, ids[1, :3].tolist(), self.path("logits.npy"))
+                np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+
     def test_padding_elsewhere_is_refused(self):
         ids = torch.randint(1, 13, (2, 6))
         begins, one_layer = torch.arange(6) < torch.tensor([[2], [0]]), Language()
