@@ -1281,7 +1281,7 @@ class Attention:
         self.kind, self.call, self.group, self.softmax = "self", node.call, None, None
         self.context = self.concat = self.out = None
         self.q_linear = self.k_linear = self.v_linear = self.sources = None
-        self.shared = []
+        self.shared, self.groups = [], []  # heads that keys and values are repeated for, and those that they have
 
     def add(self, name, *given, **more):
         """Appends a stage; the second of a name gets ".1"."""
@@ -1323,7 +1323,9 @@ class Attention:
                 mine = [place for place, atom in enumerate(flat) if atom in wanted]
             if letter == "G":
                 mine = [place for place in mine if flat[place] not in self.shared]
-            if letter in "BH" and 0 < len(mine) < len(wanted):  # the same numbers for the others of several axes
+            if letter == "G":
+                wanted = self.groups
+            if letter in "BHG" and 0 < len(mine) < len(wanted):  # the same numbers for the others of several axes
                 missing |= {place: self.atoms.sizes[atom] for place, atom in enumerate(wanted, len(order) + len(missing)) if atom not in flat}
                 shape.append(self.sizes[letter])
             else:
@@ -1353,7 +1355,7 @@ class Chain:
     """Back from an operand of a product: the value before views and factors of one number, and those before a rotation or a norm."""
 
     def __init__(self, atoms, value, layout):
-        self.atoms, self.factors, self.steps, self.shared, self.tiled = atoms, [], [], [], False
+        self.atoms, self.factors, self.steps, self.shared, self.tiled = atoms, [], [], [], []
         self.start, self.angles = value, []  # layouts of what it is turned by
         value, layout = self.back(value, layout)
         while True:
@@ -1389,7 +1391,8 @@ class Chain:
             if node.op == "cat":  # with a cache that was empty
                 whole = [each for each in node.inputs() if each.size]
                 if len(whole) != 1:
-                    self.tiled = self.tiled or len(set(whole)) == 1
+                    if len(set(whole)) == 1:
+                        self.tiled = layout[node.argument(1, "dim", 0) % len(layout)]
                     break
                 value = whole[0]
                 continue
@@ -1401,7 +1404,8 @@ class Chain:
             factor = factor_of(node, source) if scale else None
             repeats = node.op in ("expand", "repeat") or node.op == "index_select" and _made_by(node.args[2], "repeat_interleave")
             if node.op == "repeat" and any(1 < size < after for size, after in zip(source.shape[::-1], value.shape[::-1])):
-                self.tiled = True  # heads one after another, then again: not as heads that share keys are counted
+                place = next(i for i in range(1, 1 + len(source.shape)) if 1 < source.shape[-i] < value.shape[-i])
+                self.tiled = layout[-place]  # heads one after another, then again: not as heads that share keys are counted
                 break
             if node.kind not in ("view", "permute", "same") and factor is None and not repeats:
                 break
@@ -1477,6 +1481,11 @@ def is_angle(value):
             return False
         value = inputs[0]
     return False
+
+
+def shared_by_both(atoms, k, v, heads):
+    """Atoms of heads that have the same keys and the same values. What only keys or only values share is repeated in the file."""
+    return set(atoms.axis(k.shared)) & set(atoms.axis(v.shared)) & set(heads)
 
 
 class Builder:
@@ -1558,10 +1567,11 @@ class Builder:
                            "T": self.length(product.out_layout if product.pooled else self.q_layout, T),
                            "S": self.length(self.k_layout, S), "D": self.length(self.q_layout, D),
                            "E": self.length(after.v_layout, E)}
-        shared = set(attention.shared) & set(heads)
+        shared = shared_by_both(atoms, self.k, self.v, heads)
         attention.shared = list(shared | (set(attention.shared) - set(in_map)))
-        k_heads = {atom for axis in self.k_layout for atom in resolve(axis)} & set(heads)
-        attention.sizes["G"] = self.size(k_heads - shared)
+        of_both = {atom for layout in (self.k_layout, after.v_layout) for axis in layout for atom in resolve(axis)} - shared
+        attention.groups = [atom for atom in heads if atom in of_both]
+        attention.sizes["G"] = self.size(attention.groups)
         attention.repeat = attention.sizes["H"] // attention.sizes["G"]
         axis = self.walk.layouts.get(self.softmax.source)
         if axis is not None and axis[self.softmax.axis]:
@@ -1600,7 +1610,7 @@ class Builder:
         crossing_facts(attention, (self.q, self.k, self.v), self.behind)
         position_facts(attention, self.q)
         operand_facts(attention)
-        if self.k.tiled and attention.roles["H"]:
+        if self.k.tiled and set(self.atoms.axis(self.k.tiled)) <= set(attention.roles["H"]):
             attention.facts.append({"what": "gqa_tiled"})
         joined = self.k.value.maker
         if joined is not None and joined.op == "cat" and linear_of(joined.inputs()[-1]) is not None and (
@@ -1665,6 +1675,8 @@ class Builder:
     def attends_to_states(self):
         """Are the values plain states, and the keys these or a map of them? Such attention, as Luong's, is not scaled."""
         states, linear = strip(self.v.value), self.attention.k_linear
+        if self.attention.kind == "cross" and strip(self.k.value) is states:
+            return True
         return self.attention.v_linear is None and (strip(self.k.value) is states or linear is not None and strip(linear[0]) is states)
 
     def weight_stages(self):
@@ -1908,6 +1920,8 @@ class Maps:
             if other in walk.layouts or before in walk.layouts and before not in self.layouts:
                 term = attention.add("scores", "product", "BHTS", [(other, aligned(layout, other))], node=walk.product.node)
                 return attention.add("masked", "add", "BHTS", part, node=node, inputs=[last, term.name]).name
+        if node.op == "sub" and other in self.layouts and before in self.layouts and other is node.args[1]:
+            return attention.add("other", "given", "BHTS", part, node=node, inputs=[last], called="the maximum minus each").name
         if _made_by(strip(other, ("view", "permute", "same", "broadcast", "cut")), "max", "amax"):
             return last
         how, factor = node.op, node.argument(2, "alpha", 1)
@@ -2118,13 +2132,13 @@ def _is_cut(shape, value):
 
 
 def reshaped_instead(value):
-    """Does a reshape swap the sizes of the last two axes, where a transpose swaps the axes?"""
+    """The result of a reshape that swaps the sizes of the last two axes, where a transpose swaps the axes; None if there is none."""
     while value.maker is not None and value.maker.kind in ("view", "permute", "same") and type(value.maker.args[0]) is Value:
         before, after = value.maker.args[0].shape, value.shape
         if value.maker.kind == "view" and before[:-2] == after[:-2] and before[-2:] == after[:-3:-1] and 1 < before[-1] != before[-2] > 1:
-            return True
+            return value
         value = value.maker.args[0]
-    return False
+    return None
 
 
 def crossing_facts(attention, chains, behind):
@@ -2136,10 +2150,17 @@ def crossing_facts(attention, chains, behind):
         return linear_of(value) is not None and layout is not None and (cuts_positions(value) or any(
             set(axis) & set(roles[channels]) and set(axis) & set(roles[positions]) for axis in atoms.layout(layout)))
 
-    if any(crosses(chain.steps[-1], *letters) for chain, letters in zip(chains, ("DT", "DS", "ES"))):
-        attention.facts.append({"what": "heads_split_without_transpose"})
-    if reshaped_instead(chains[1].start):
+    crossing = [name for name, chain, letters in zip("qkv", chains, ("DT", "DS", "ES")) if crosses(chain.steps[-1], *letters)]
+    reshaped = reshaped_instead(chains[1].start)
+    if reshaped is not None and ("k" in crossing or chains[1].value is reshaped):
         attention.facts.append({"what": "keys_reshaped"})
+        crossing = [name for name in crossing if name != "k"]
+    if crossing:
+        attention.facts.append({"what": "heads_split_without_transpose", "name": crossing[0]})
+    k, keys = chains[1], set(roles["S"])
+    last = set(atoms.axis(k.steps[-1][2][-1])) if linear_of(k.value) is not None and k.steps[-1][2] else set()
+    if last and last <= keys and roles["T"] and roles["D"]:
+        attention.facts.append({"what": "keys_not_transposed"})
     after = [axis for layout in behind.layouts if layout is not None for axis in atoms.layout(layout)]
     if behind.crossing is not None or any(set(axis) & set(roles["E"]) and set(axis) & set(roles["T"]) for axis in after):
         attention.facts.append({"what": "heads_joined_without_transpose"})
@@ -2334,11 +2355,12 @@ def fused_attention(node):
     product.out_layout, product.result, product.atoms = out_layout, result, atoms
     chains = [Chain(atoms, value, layout) for value, layout in zip((q, k, v), layouts)]
     behind = Behind(atoms, product)
-    attention.shared = atoms.axis(chains[1].shared) + atoms.axis(chains[2].shared)
     attention.roles = {"B": [a for axis in batch for a in atoms.axis(axis)], "H": atoms.axis(H), "T": atoms.family(T),
                        "S": atoms.family(S), "D": atoms.family(D), "E": atoms.family(E) - atoms.family(D)}
-    attention.repeat *= math.prod(atoms.sizes[a] for a in set(attention.shared) & set(attention.roles["H"]))
-    attention.shared += atoms.axis(R)
+    of_both = shared_by_both(atoms, chains[1], chains[2], attention.roles["H"])
+    attention.repeat *= math.prod(atoms.sizes[a] for a in of_both)
+    attention.shared = list(of_both | set(atoms.axis(chains[1].shared + chains[2].shared)) - set(attention.roles["H"])) + atoms.axis(R)
+    attention.groups = [atom for atom in attention.roles["H"] if atom not in attention.shared]
     attention.sizes = {"B": math.prod(atoms.sizes[a] for a in attention.roles["B"]), "H": heads, "T": t, "S": s, "D": d, "E": e}
     attention.sizes["G"] = heads // attention.repeat
     attention.q_linear, attention.k_linear, attention.v_linear = (linear_of(chain.value) for chain in chains)
@@ -2487,7 +2509,12 @@ def find_attentions(graph, failed=None):
                 by_softmax.setdefault(softmax.node, []).append((walk, softmax))
     found += [attempt(build_from, node, graph, candidates) for node, candidates in by_softmax.items()]
     found += attempt(block_attentions, None, graph, walks) or []
-    return sorted(filter(None, found), key=lambda each: each.node.number)
+    found = sorted(filter(None, found), key=lambda each: each.node.number)
+    begins = {linear[2] for each in found for linear in (each.q_linear, each.k_linear, each.v_linear) if linear}
+    for each in found:
+        if each.out is not None and each.out[2] in begins:  # the next attention's own map
+            each.stages = [stage for stage in each.stages if stage.name != "attention_out"]
+    return found
 
 
 def walk_from(node):
@@ -3155,9 +3182,10 @@ def no_residual(attention, nodes, unused, names):
     context = attention.context.result
     for call in attention.call.chain():
         path = names.path(call)
-        end = attention.out[2].number if attention.out is not None else attention.node.number
-        more = any(node.kind == "product" and node.number > end and node not in own and any(map(is_parameter, node.inputs()))
-                   for node in nodes[call])
+        maps = [node for node in nodes[call] if node.kind == "product" and node not in own and any(map(is_parameter, node.inputs()))]
+        end = attention.out[2].number if attention.out is not None else next(
+            (node.number for node in maps if node.number > attention.node.number and descends(node.results[0], context)), attention.node.number)
+        more = any(node.number > end for node in maps)
         norms = any(name.startswith(path + ".") and re.search(r"norm|\bln", name) for name in unused)
         if more or norms:
             # An attention with a norm of its own that is not used may still have the sum around it.
@@ -3277,10 +3305,13 @@ def unused_parameters(graph, names):
     used = {strip(value).parameter or value.parameter for node in graph.nodes for value in node.inputs()}
     ran = {names.modules.get(id(call.module)): call.module for node in graph.nodes if node.call is not None for call in node.call.chain()}
     found, optional = [], {}
+    if not used & names.parameters.keys():  # all were lent to the modules, for a call
+        return []
     for name in names.parameters:
         owner = name.rpartition(".")[0]
-        while owner and names.classes.get(owner.rpartition(".")[0]) == "Sequential":
-            owner = owner.rpartition(".")[0]
+        while owner and (names.classes.get(around := owner.rpartition(".")[0]) == "Sequential" or names.classes.get(around) in (
+                "ModuleList", "ModuleDict") and not any(path and path.startswith(around + ".") for path in ran)):
+            owner = around
         if name not in used and (owner in ran or owner.rpartition(".")[0] in ran and owner):
             part = name
             while part.rpartition(".")[0] not in ran:
