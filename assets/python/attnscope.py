@@ -187,10 +187,11 @@ class Graph:
 
 class Call:
     """One call of a module: of which module, which of its calls, and from which other call."""
-    __slots__ = ("module", "number", "outer", "training", "depth", "place")
+    __slots__ = ("module", "number", "outer", "training", "depth", "place", "site")
 
-    def __init__(self, module, number, outer=None, training=False, depth=0):
-        self.module, self.number, self.outer, self.training, self.depth, self.place = module, number, outer, training, depth, None
+    def __init__(self, module, number, outer=None, training=False, depth=0, site=None):
+        self.module, self.number, self.outer, self.training, self.depth, self.site = module, number, outer, training, depth, site
+        self.place = None  # the user's line, for what a library's module computes
 
     def chain(self):
         """This call and those around it, innermost first."""
@@ -1577,6 +1578,8 @@ class Builder:
         if axis is not None and axis[self.softmax.axis]:
             over = {letter for letter in attention.letters_of(axis[self.softmax.axis])}
             attention.softmax_over = over.pop() if len(over) == 1 else "".join(sorted(over))
+        elif axis is not None and attention.sizes["S"] > 1:
+            attention.softmax_over = "1"  # an axis of size 1
 
     def rows(self, free):
         """Of the atoms that only q has, those in the last axis of the map: the others are batches that k and v do not have."""
@@ -1920,8 +1923,8 @@ class Maps:
             if other in walk.layouts or before in walk.layouts and before not in self.layouts:
                 term = attention.add("scores", "product", "BHTS", [(other, aligned(layout, other))], node=walk.product.node)
                 return attention.add("masked", "add", "BHTS", part, node=node, inputs=[last, term.name]).name
-        if node.op == "sub" and other in self.layouts and before in self.layouts and other is node.args[1]:
-            return attention.add("other", "given", "BHTS", part, node=node, inputs=[last], called="the maximum minus each").name
+        if node.op == "sub" and before is node.args[1]:  # something minus the scores
+            return attention.add("other", "given", "BHTS", part, node=node, inputs=[last], called=node.op).name
         if _made_by(strip(other, ("view", "permute", "same", "broadcast", "cut")), "max", "amax"):
             return last
         how, factor = node.op, node.argument(2, "alpha", 1)
@@ -2102,7 +2105,7 @@ def kind_of(q, k, sizes):
             value = strip(todo.pop(), ("view", "permute", "same", "cut"))
             linear = linear_of(value)
             if linear is not None:
-                mapped.add(strip(linear[0]).number)
+                mapped.add(before_norms(linear[0]).number)
             elif value.maker is None:
                 found.add(value.number)
             elif value.maker.kind not in ("product", "embedding", "softmax"):
@@ -2141,6 +2144,16 @@ def reshaped_instead(value):
     return None
 
 
+def sums_over_keys(attention, q, k):
+    """Do the scores sum the channels of the queries with the positions of the keys? That fits only if there are as many."""
+    linears = [linear_of(chain.value) for chain in (q, k)]
+    if None in linears or not attention.roles["T"] or any(linear[2].kind != "product" for linear in linears) or strip(linears[0][0]) is not strip(linears[1][0]):
+        return False
+    layouts = [chain.steps[-1][2] for chain in (q, k)]
+    of_q, of_k = (set(attention.atoms.axis(layout[-1])) if layout else set() for layout in layouts)
+    return bool(of_k) and of_k <= set(attention.roles["S"]) and bool(of_q & set(attention.roles["D"]))
+
+
 def crossing_facts(attention, chains, behind):
     """Heads that were split or joined without a transpose: positions stand in the axis of channels. `chains`: of q, k and v."""
     roles, atoms = attention.roles, attention.atoms
@@ -2157,12 +2170,12 @@ def crossing_facts(attention, chains, behind):
         crossing = [name for name in crossing if name != "k"]
     if crossing:
         attention.facts.append({"what": "heads_split_without_transpose", "name": crossing[0]})
-    k, keys = chains[1], set(roles["S"])
-    last = set(atoms.axis(k.steps[-1][2][-1])) if linear_of(k.value) is not None and k.steps[-1][2] else set()
-    if last and last <= keys and roles["T"] and roles["D"]:
+    if sums_over_keys(attention, *chains[:2]):
         attention.facts.append({"what": "keys_not_transposed"})
     after = [axis for layout in behind.layouts if layout is not None for axis in atoms.layout(layout)]
-    if behind.crossing is not None or any(set(axis) & set(roles["E"]) and set(axis) & set(roles["T"]) for axis in after):
+    mixed = [axis for axis in after if set(axis) & set(roles["E"]) and set(axis) & set(roles["T"])]
+    flat = set(atoms.axis(roles["T"]))  # a row of all positions, one after another, mixes nothing
+    if behind.crossing is not None or any(set(axis[:len(flat)]) != flat for axis in mixed):
         attention.facts.append({"what": "heads_joined_without_transpose"})
 
 
@@ -2536,20 +2549,25 @@ def walk_from(node):
         return None
 
 
-def goes_into_softmax(value, steps=4):
-    """Is a softmax the next that happens to a value, but for views?"""
-    return steps > 0 and any(user.kind == "softmax" or user.kind in ("view", "permute", "same") and goes_into_softmax(
-        user.results[0], steps - 1) for user in value.users or ())
+def goes_into_softmax(value, steps=6):
+    """Is a softmax the next that happens to a value, but for views, factors and masks?"""
+    def leads_on(user):
+        return user.kind in ("view", "permute", "same") or user.op in ("masked_fill", "where") or user.op in ("mul", "div", "add", "sub") and all(
+            each is value or each.size == 1 or is_constant(each) for each in user.inputs())
+
+    return steps > 0 and any(user.kind == "softmax" or leads_on(user) and goes_into_softmax(user.results[0], steps - 1)
+                             for user in value.users or ())
 
 
 def walk_of_learned_queries(product):
     """The walk from a product with a learned matrix whose rows are queries; None if the softmax runs over these rows, as it does over
     experts or words."""
     learned, other = (product.a, product.b) if is_parameter(product.a) else (product.b, product.a)
-    if is_parameter(other) or product.node.kind != "product" or len(learned.shape) != 2 or 1 in learned.shape or not product.arrange():
+    if is_parameter(other) or product.node.kind != "product" or 1 in learned.shape[-2:] or not product.arrange():
         return None
-    atoms, layout = product.atoms, product.a_layout if learned is product.a else product.b_layout
-    rows = {atom for axis in layout for atom in axis} - set(product.summed)
+    atoms, layouts = product.atoms, [product.a_layout, product.b_layout]
+    mine, theirs = ({atom for axis in layout for atom in axis} for layout in (layouts if learned is product.a else layouts[::-1]))
+    rows = mine - theirs
     walk, product.learned = Walk(product), True
     walk.softmaxes = [each for each in walk.softmaxes if walk.layouts.get(each.source) is not None and not (
         rows & set(atoms.axis(walk.layouts[each.source][each.axis])))]
@@ -2575,7 +2593,7 @@ def build_from(graph, candidates):
     # Of a single query, a softmax over something else than keys, but not over all texts, is a routing between what the keys belong to.
     over = set(attention.atoms.axis(builder.walk.layouts[builder.softmax.source][builder.softmax.axis]))
     over_texts = attention.softmax_over == "B" and over == set(attention.atoms.axis(attention.roles["B"]))
-    return attention if attention.sizes["T"] > 1 or attention.softmax_over == "S" or over_texts else None
+    return attention if attention.sizes["T"] > 1 or attention.softmax_over in ("S", "1") or over_texts else None
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------------
@@ -2968,6 +2986,10 @@ def group_attentions(attentions):
             by = "T" if letters == ["T"] or of_one_query and (grows or node.op == "cat" and not {*letters} & {"D", "E"}) else "H"
             for member in members:
                 member.group, member.group_by = f"group {index + 1}", by
+            maps = [linear for member in members for linear in (member.q_linear, member.k_linear)]
+            if by == "H" and None not in maps and len({linear[2] for linear in maps[::2]}) == len(members) and all(
+                    len({(strip(linear[0]), *linear[1]) for linear in own}) == 1 and own[0][1] for own in (maps[::2], maps[1::2])):
+                members[0].facts.append({"what": "same_heads"})
 
 
 def _context_axis(attention, node, along):
@@ -3142,36 +3164,61 @@ def left_on(graph):
 
 _CHANGING = frozenset("masked_fill where transpose permute view reshape unsqueeze squeeze softmax dropout layer_norm add sub mul div tril triu "
                       "relu gelu repeat_interleave expand normalize matmul flatten contiguous swapaxes".split())
-_trees = {}
+_statements = {}
 
 
-def thrown_away(graph):
-    """Facts of operations in functions of the user whose statement does not keep the result, though what they were to change is used again."""
-    unused = [node for node in graph.nodes if node.results and node.inputs() and not any(value.users for value in node.results) and any(
-        user.number > node.number for user in node.inputs()[0].users)]
-    return {node: {"what": "thrown_away", "name": text, "are": node.op, "line": Place(node.where).line} for node in unused if (
-        text := statement_of(node))}
+def thrown_away(graph, calls):
+    """Facts of operations and calls of modules in functions of the user whose results reach nothing, because the statement does not keep
+    them, or gives them a name that is never read. `calls`: the operations of each call."""
+    found = {}
+    for node in graph.nodes:
+        if not node.results or not node.inputs() or any(value.users for value in node.results):
+            continue
+        places = [(node.where, None)] if any(user.number > node.number for user in node.inputs()[0].users) else []
+        for call in node.call.chain() if node.call is not None else ():
+            if calls[call][-1] is node and call.outer is not None:
+                places.insert(0, (call.site, call))
+        for where, call in places:
+            text = statement_without_use(Place(where), call)
+            if text is not None:
+                found[node] = {"what": "thrown_away", "name": text, "are": node.op, "line": Place(where).line}
+                break
+    return found
 
 
-def statement_of(node):
-    """The source of a call or a calculation, if it is a statement of its own."""
-    place = Place(node.where)
+def statement_without_use(place, call):
+    """The source of a call or a calculation whose result is not kept, or never read; None if it is."""
     if place.function is None or place.of_library:
         return None
-    if place.file not in _trees:
-        try:
-            tree = ast.parse("".join(linecache.getlines(place.file)))
-            _trees[place.file] = [each for each in ast.walk(tree) if type(each) is ast.Expr and type(each.value) in (ast.Call, ast.BinOp)]
-        except (SyntaxError, ValueError, RecursionError):
-            _trees[place.file] = []
-    for statement in _trees[place.file]:
-        if statement.lineno <= place.row <= statement.end_lineno:
+    for statement, read in statements_of(place.file):
+        if statement.lineno <= place.row <= statement.end_lineno and not read & {each.id for each in getattr(statement, "targets", ())}:
             function = getattr(statement.value, "func", None)
             name = function.attr if type(function) is ast.Attribute else getattr(function, "id", "")
-            module = node.call.module if node.call is not None and node.call.outer is not None else None
-            if function is None or name in _CHANGING or module is not None and module is getattr(node.call.outer.module, name, None):
-                return ast.unparse(statement)[:80]
+            own = getattr(call.outer.module, name, None) is call.module if call is not None else name in _CHANGING or function is None
+            return ast.unparse(statement)[:80] if own else None
     return None
+
+
+def statements_of(file):
+    """The statements of a file's functions that are a call or a calculation, or give such a thing a name; each with the names that its
+    function reads."""
+    if file not in _statements:
+        try:
+            tree = ast.parse("".join(linecache.getlines(file)))
+        except (SyntaxError, ValueError, RecursionError):
+            tree = ast.Module([], [])
+        found = {}
+        for function in ast.walk(tree):
+            if type(function) is not ast.FunctionDef:
+                continue
+            parts = list(ast.walk(function))
+            read = {each.id for each in parts if type(each) is ast.Name and type(each.ctx) is ast.Load}
+            for each in parts:
+                named = type(each) is ast.Assign and len(each.targets) == 1 and type(each.targets[0]) is ast.Name and each.targets[0].id[0] != "_"
+                if (named or type(each) is ast.Expr) and type(each.value) in (ast.Call, ast.BinOp):
+                    found.setdefault(each, (each, read))  # of nested functions the outer one, which may read what the inner one made
+        _statements[file] = list(found.values())
+    return _statements[file]
 
 
 def no_residual(attention, nodes, unused, names):
@@ -3222,6 +3269,9 @@ def graph_facts(graph, attentions):
         ids, targets = tables[0].args[1] if tables else None, targets_of(node)
         if ids is not None and targets is not None and ids.held() and targets.held():
             facts += compare_targets(ids.read(), targets.read(), Place(node.where).line)
+        if node.kind == "log_softmax" and _made_by(strip(node.args[0]), "_softmax", "softmax") and any(
+                user.op.startswith("nll_loss") for user in after_views(node.results[0])):
+            facts.append({"what": "softmax_before_loss", "line": Place(node.where).line})
     facts += [{"what": "dropout_left_on", "line": line, "name": f"{dropout_rate(node):g}"} for line, node in left_on(graph).items()
               if node not in inside]
     return facts
@@ -3554,9 +3604,20 @@ class Recorder:
             if not stack:
                 self.enter_root(module)
             number = self.counts[identity] = self.counts.get(identity, 0) + 1
-            stack.append(Call(module, number, stack[-1] if stack else None, module.training, depth))
+            stack.append(Call(module, number, stack[-1] if stack else None, module.training, depth, self.site()))
         except Exception:
             self.fail()
+
+    def site(self):
+        """The user's line that calls a module; None if a library calls it."""
+        frame, kind = sys._getframe(2), 0
+        while frame is not None and kind != 1:
+            code = frame.f_code
+            kind = (_KINDS.get(id(code)) or _kind_of_code(code))[0]
+            if kind == 2:
+                return self.place(code, frame.f_lasti, False)
+            frame = frame.f_back
+        return None
 
     def enter_root(self, module):
         if id(module) not in self.names.modules:
@@ -4391,7 +4452,7 @@ class Description:
         self.nodes, self.told = nodes_by_call(step.graph), set()
         facts = graph_facts(step.graph, attentions)
         self.asks_for_next = any(fact.get("are") == "next inputs" for fact in facts)
-        self.unadded, self.thrown_away = unadded(self.entries, step.names), thrown_away(step.graph)
+        self.unadded, self.thrown_away = unadded(self.entries, step.names), thrown_away(step.graph, self.nodes)
         described = [self.attention(each, unused, attentions) for each in attentions]
         facts += {(fact["line"], fact["name"]): fact for fact in self.thrown_away.values()}.values()
         facts += [{"what": "unused_parameter", "name": name} for name in unused if name not in self.told]

@@ -22,11 +22,22 @@ constexpr std::array<std::string_view, 3> kGravities{"wrong", "unusual", "worth 
 
 bool is_about(double value, double expected) { return std::abs(value - expected) <= 1e-4 * std::abs(expected); }
 
+/// Does a mask hold numbers of its own for what it shows, as where a bias of positions was added to it?
+bool adds_bias(const Evidence& evidence) {
+    for (const RecordedStage& stage : evidence.attention.stages) {
+        const NamedArray* mask = stage.op == "mask" && !stage.mask.empty() ? evidence.step.find(stage.mask) : nullptr;
+        if (mask == nullptr || mask->dtype == DType::Bool || stage.how != "add" || count_of(*mask) > kMostNumbers) continue;
+        for (const double number : values_as<double>(evidence.step.read(stage.mask), evidence.step.source()))
+            if (number != 0 && number > -kNoScore) return true;
+    }
+    return false;
+}
+
 /// Scores that are no plain product have no scale to ask for.
 bool asks_for_scale(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
     const RecordedStage* scores = attention.find("scores");
-    return attention.scale && scores != nullptr && scores->op == "product" && evidence.with_op("bias") == nullptr &&
+    return attention.scale && scores != nullptr && scores->op == "product" && evidence.with_op("bias") == nullptr && !adds_bias(evidence) &&
            attention.find("q_normed") == nullptr && attention.find("k_normed") == nullptr && evidence.with_op("add") == nullptr;
 }
 
@@ -43,22 +54,46 @@ bool has_other_operands(const Evidence& evidence) {
     return false;
 }
 
+/// Do other attentions of the same class add positions to their scores? T5's cross-attention has neither these nor a scale.
+bool has_biased_siblings(const Evidence& evidence) {
+    return std::any_of(evidence.graph.attentions.begin(), evidence.graph.attentions.end(), [&](const RecordedAttention& each) {
+        if (evidence.attention.class_name.empty() || each.class_name != evidence.attention.class_name) return false;
+        const Evidence sibling{evidence.graph, each, evidence.step, evidence.found};
+        return sibling.with_op("bias") != nullptr || adds_bias(sibling);
+    });
+}
+
+/// Do other layers divide by another number, as where each layer divides by its own number as well?
+bool scales_by_layer(const Evidence& evidence) {
+    const RecordedAttention& own = evidence.attention;
+    return std::any_of(evidence.graph.attentions.begin(), evidence.graph.attentions.end(), [&](const RecordedAttention& each) {
+        const bool is_same_code = own.class_name.empty() ? each.source == own.source : each.class_name == own.class_name;
+        return is_same_code && each.size('D') == own.size('D') && each.scale && !is_about(*each.scale, *own.scale);
+    });
+}
+
 void look_at_scale(const Evidence& evidence) {
     if (!asks_for_scale(evidence)) return;
     const RecordedAttention& attention = evidence.attention;
     const auto width = static_cast<double>(attention.size('D'));
     const double scale = *attention.scale, root = std::sqrt(width);
     const RecordedStage* scaled = evidence.with_op("scale");
-    const Gravity gravity = attention.of_library ? Gravity::Unusual : Gravity::Wrong;
+    const bool may_be_meant = attention.of_library || has_other_operands(evidence) || has_biased_siblings(evidence);
+    const Gravity gravity = may_be_meant ? Gravity::Unusual : Gravity::Wrong;
     if (width > 2 && is_about(scale, 1))
-        return evidence.add(
-            has_other_operands(evidence) ? Gravity::Unusual : gravity, "no_scale", attention.find("scores"),
-            fmt::format("The scores are not divided by √{} = {:.3g}: rows of the weights concentrate on one key.", width, root));
-    if (attention.of_library || width < 2) return;
+        return evidence.add(gravity, "no_scale", attention.find("scores"),
+                            fmt::format("The scores are not divided by √{} = {:.3g}: the larger they are, the more the weights concentrate "
+                                        "on one key.",
+                                        width, root));
+    if (attention.of_library || width < 2 || scales_by_layer(evidence)) return;
     if (is_about(scale, 1 / width))
         return evidence.add(
             gravity, "scaled_twice", scaled,
-            fmt::format("The scores are divided by {}, which is √{} twice: the weights come out nearly equal.", width, width));
+            fmt::format("The scores are divided by {}, which is √{} twice: the weights come out more equal than they should.", width, width));
+    if (is_about(scale, 1 / (2 * width)))
+        return evidence.add(gravity, "scaled_twice", scaled,
+                            fmt::format("The scores are divided by {}, and not by √{}: d ** 1 / 2 is half of d, d ** 0.5 its root.", 2 * width,
+                                        width));
     if (width > 2 && is_about(scale, root))
         return evidence.add(gravity, "other", scaled,
                             fmt::format("The scores are multiplied by √{} = {:.3g}; they must be divided by it.", width, root));
@@ -83,6 +118,8 @@ void look_at_softmax(const Evidence& evidence) {
                      "A second softmax follows the first: it makes the weights nearly equal.");
     const char over = softmaxes.front()->over;
     if (over == 'S') return;
+    if (over == '1')
+        return evidence.add(Gravity::Wrong, "other", softmaxes.front(), "The softmax runs over an axis of size 1: all that it gives is 1.");
     const std::optional<Numbers> weights = evidence.numbers(attention.find("weights"));
     if (!weights || rows_sum_to_one(*weights)) return;  // divided by a sum over the keys afterwards
     const bool queries = over == 'T';
@@ -92,19 +129,25 @@ void look_at_softmax(const Evidence& evidence) {
                  : over == 'B' ? "softmax_over_batch"
                                : "softmax_over_heads",
                  softmaxes.front(),
-                 fmt::format("The softmax runs over the {}, but v is summed over the keys: rows of the weights do not sum to 1.",
+                 fmt::format("The softmax runs over the {}, but v is summed over the keys: rows of the weights do not sum to 1{}.",
                              queries       ? "queries"
                              : over == 'H' ? "heads"
                              : over == 'B' ? "batch"
-                                           : "wrong axis"));
+                                           : "wrong axis",
+                             queries ? ". Either the softmax has the wrong axis, or the weights are transposed before they meet v" : ""));
 }
 
 void look_at_heads(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
-    if (attention.has_fact("heads_split_without_transpose"))
-        evidence.add(
-            Gravity::Wrong, "heads_split_without_transpose", attention.find("q"),
-            "The heads are cut by a reshape alone, which cuts positions instead of channels: reshape to B, T, H, D first, then transpose.");
+    for (const Fact& fact : attention.facts)
+        if (fact.what == "heads_split_without_transpose")
+            evidence.add(Gravity::Wrong, "heads_split_without_transpose", attention.find(fact.name.empty() ? "q" : fact.name),
+                         fmt::format("The heads{} are cut by a reshape alone, which cuts positions instead of channels: reshape to B, T, H, D "
+                                     "first, then transpose.",
+                                     fact.name.empty() ? "" : " of " + escaped(fact.name)));
+    if (attention.has_fact("keys_not_transposed"))
+        evidence.add(Gravity::Wrong, "other", attention.find("scores"),
+                     "The scores sum over the positions of the keys instead of their channels: k has to be transposed.");
     if (attention.has_fact("keys_reshaped"))
         evidence.add(Gravity::Wrong, "other", attention.find("k"),
                      "The keys are reshaped where they have to be transposed: that swaps the lengths of two axes, but not the axes.");
@@ -178,7 +221,9 @@ void look_at_roles(const Evidence& evidence) {
     if (roles == "qvk")
         evidence.add(Gravity::Wrong, "kv_swapped", evidence.attention.find("k"),
                      "The keys come from " + of_keys + ", and the values from the keys' map.");
-    if (roles == "kqv")
+    const RecordedStage* softmax = evidence.with_op("softmax");
+    const bool weights_are_transposed = softmax != nullptr && softmax->over == 'T';
+    if (roles == "kqv" && !weights_are_transposed)
         evidence.add(Gravity::Wrong, "qk_swapped", evidence.attention.find("k"),
                      "The keys come from " + of_keys + ", and the queries from the keys' map.");
 }
@@ -205,8 +250,7 @@ void look_at_same_operands(const Evidence& evidence) {
 CodeFinding thrown_away(const Fact& fact) {
     const bool masks = fact.are == "masked_fill" || fact.are == "where";
     return {Gravity::Wrong, masks ? "mask_missing" : "result_unused", "", fact.line,
-            fmt::format("The result of {} is thrown away: {}.", escaped(fact.name),
-                        masks ? "nothing is hidden" : "it changes nothing in place")};
+            fmt::format("Nothing uses the result of {}{}.", escaped(fact.name), masks ? ": nothing is hidden" : "")};
 }
 
 void look_at_operands(const Evidence& evidence) {
@@ -249,6 +293,9 @@ void look_at_facts(const Evidence& evidence) {
                 Gravity::Unusual, "gqa_tiled", attention.find("k"),
                 "Shared keys and values are tiled, so that neighbouring heads use different ones; models such as Llama repeat each "
                 "for neighbouring heads.");
+        if (fact.what == "same_heads")
+            evidence.add(Gravity::Wrong, "same_operands", attention.find("q"),
+                         "All heads are one module, and compute the same numbers: [Head()] * n holds one head n times.");
         if (fact.what == "sink")
             evidence.add(Gravity::WorthKnowing, "", attention.find("weights"),
                          "Part of each row goes to a sink: the weights of the keys sum to less than 1.");
@@ -261,22 +308,27 @@ void look_at_unused(const Evidence& evidence) {
     std::vector<std::string> modules;
     for (const Fact& fact : evidence.attention.facts) {
         if (fact.what != "unused_parameter") continue;
-        const std::string module = fact.name.substr(0, fact.name.rfind('.'));
+        const std::string own = fact.name.substr(fact.name.rfind('.') + 1);
+        const bool is_usual = own.starts_with("weight") || own.starts_with("bias") || own.starts_with("in_proj");
+        const std::string module = is_usual ? fact.name.substr(0, fact.name.rfind('.')) : fact.name;
         if (std::find(modules.begin(), modules.end(), module) != modules.end()) continue;
         modules.push_back(module);
         evidence.add(Gravity::Wrong, "unused_parameter", nullptr,
-                     fmt::format("{} belongs to what ran, but nothing used its parameters.", escaped(module)));
+                     fmt::format("{} belongs to what ran, but nothing used {}.", escaped(module), is_usual ? "its parameters" : "it"));
     }
 }
 
 void look_at_targets(const Evidence& evidence) {
     if (evidence.attention.cross || evidence.attention.has_fact("memory")) return;  // an encoder may see all of its text
     for (const Fact& fact : evidence.graph.facts) {
-        if (fact.what != "targets" || fact.are != "next inputs") continue;
+        if (fact.what != "targets" || fact.are == "inputs") continue;
         const std::optional<Numbers> weights = evidence.numbers(evidence.attention.find("weights"));
-        if (weights && has_weight_ahead(*weights))
+        if (weights && fact.are == "next inputs" && has_weight_ahead(*weights))
             return evidence.add(Gravity::Wrong, "mask_missing", evidence.attention.find("weights"),
                                 "Each position is asked for the next word, and can see it: there is no causal mask.");
+        if (weights && fact.are == "previous inputs" && has_weight_behind(*weights))
+            return evidence.add(Gravity::Wrong, "copies", evidence.attention.find("weights"),
+                                "Each position is asked for the word before it, and can see it: the targets are shifted the wrong way.");
     }
 }
 
@@ -327,6 +379,9 @@ std::vector<CodeFinding> findings_around(const RecordedGraph& graph) {
         if (fact.what == "dropout_left_on")
             found.push_back({Gravity::Wrong, "dropout_left_on", "", fact.line,
                              fmt::format("Dropout of {} in evaluation: F.dropout needs training=self.training.", escaped(fact.name))});
+        if (fact.what == "softmax_before_loss")
+            found.push_back({Gravity::Wrong, "softmax_twice", "", fact.line,
+                             "The loss takes logits, but gets the result of a softmax: it makes a second one of it."});
         if (fact.what == "weights_unused")
             found.push_back({Gravity::Unusual, "weights_unused", "", fact.line, "The result of this softmax reaches nothing."});
         if (fact.what == "targets" && fact.are == "inputs")

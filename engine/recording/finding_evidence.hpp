@@ -11,6 +11,9 @@
 
 namespace attn::recording {
 
+/// No score is as large.
+inline constexpr double kNoScore = 1000;
+
 struct Evidence {
     const RecordedGraph& graph;
     const RecordedAttention& attention;

@@ -15,8 +15,8 @@
 namespace attn::recording {
 namespace {
 
-/// No score is as large.
-constexpr double kNoScore = 1000;
+/// To hide a key, as much as this has to be subtracted.
+constexpr double kTooLittle = 30;
 
 /// A mask that is added and hides nothing is a bias to the graph.
 void look_at_sign(const Evidence& evidence) {
@@ -31,18 +31,26 @@ void look_at_sign(const Evidence& evidence) {
         const double most = cells.empty() ? 0 : *std::max_element(cells.begin(), cells.end());
         if (most >= kNoScore)
             evidence.add(Gravity::Wrong, "mask_sign", &stage, fmt::format("The mask adds {:.4g} where it must subtract.", most));
+        const std::string axes = evidence.mask_axes(stage);
+        if (stage.op != "bias" || axes.size() != mask->shape.size() || !axes.ends_with("TS")) continue;
+        const std::optional<double> added = triangle_of(numbers_of(evidence.step.read(stage.mask), axes, evidence.step.source()));
+        if (added && std::abs(*added) < kTooLittle)
+            evidence.add(Gravity::Wrong, "mask_missing", &stage,
+                         fmt::format("The mask adds {:.4g} to the scores, where it must put a large negative number: it hides nothing.", *added));
     }
 }
 
-/// Cells that a mask changed to its number, in rows of which it left others.
-std::vector<std::size_t> masked_cells(const Numbers& before, const Numbers& after, double fill) {
+/// Cells that a mask changed to its number, in rows of which it left others, and of which other masks left some.
+std::vector<std::size_t> masked_cells(const Numbers& before, const Numbers& after, const Numbers& scores, double fill) {
     std::vector<std::size_t> cells;
     const auto keys = static_cast<std::size_t>(after.size('S'));
     for (std::size_t row = 0; row + keys <= after.values.size(); row += keys) {
         const std::size_t first = cells.size();
         for (std::size_t i = row; i < row + keys; ++i)
             if (after.values[i] == fill && before.values[i] != fill) cells.push_back(i);
-        if (cells.size() - first == keys) cells.resize(first);
+        const auto begin = scores.values.begin() + static_cast<std::ptrdiff_t>(row);
+        const bool all_hidden = fill < -kNoScore && *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(keys)) < -kNoScore;
+        if (cells.size() - first == keys || all_hidden) cells.resize(first);
     }
     return cells;
 }
@@ -57,9 +65,11 @@ void look_at_weak_mask(const Evidence& evidence) {
     if (!std::isfinite(fill) || fill < kHidden || fill >= kNoScore) return;
     const std::optional<Numbers> before = evidence.numbers(attention.find(stage->inputs.front())), after = evidence.numbers(stage);
     const std::optional<Numbers> weights = evidence.numbers(attention.find("weights"));  // a mask may come again
-    if (!before || !after || !weights || after->axes != "BHTS" || before->shape != after->shape || weights->shape != after->shape) return;
+    const std::optional<Numbers> scores = evidence.numbers(softmax->inputs.empty() ? nullptr : attention.find(softmax->inputs.front()));
+    if (!before || !after || !weights || !scores || after->axes != "BHTS") return;
+    if (before->shape != after->shape || weights->shape != after->shape || scores->shape != after->shape) return;
     double most = 0;
-    for (const std::size_t cell : masked_cells(*before, *after, static_cast<double>(static_cast<float>(fill))))
+    for (const std::size_t cell : masked_cells(*before, *after, *scores, static_cast<double>(static_cast<float>(fill))))
         most = std::max(most, weights->values[cell]);
     if (most > kNoticed)
         evidence.add(Gravity::Wrong, "mask_missing", stage,
@@ -70,12 +80,17 @@ void look_at_weak_mask(const Evidence& evidence) {
 
 void look_at_mask(const Evidence& evidence) {
     const RecordedStage* stage = evidence.with_op("mask");
-    // Queries and keys of two texts have orders of their own.
-    if (stage == nullptr || evidence.attention.cross) return;
-    const RecordedStage* masked = evidence.attention.find("masked");
-    const std::optional<Numbers> numbers = evidence.numbers(masked);
+    if (stage == nullptr) return;
+    const std::optional<Numbers> numbers = evidence.numbers(evidence.attention.find("masked"));
     if (!numbers) return;
-    switch (pattern_of(*numbers)) {
+    const Seen seen = pattern_of(*numbers);
+    if (evidence.attention.cross) {  // queries and keys of two texts have orders of their own
+        if (seen == Seen::NothingAhead && !evidence.attention.of_library)
+            evidence.add(Gravity::Unusual, "other", stage,
+                         "The mask of a cross-attention is causal: a query sees only as much of the other text as there is before it in its own.");
+        return;
+    }
+    switch (seen) {
     case Seen::OneAhead:
         return evidence.add(Gravity::Wrong, "causal_leaks_one", stage, "Every position sees the next one: the causal mask is off by one.");
     case Seen::NotItself:
@@ -90,12 +105,14 @@ void look_at_mask(const Evidence& evidence) {
         const RecordedStage* k = evidence.attention.find("k");
         const std::optional<Numbers> keys = evidence.numbers(k);
         const bool new_keys_last = evidence.attention.has_fact("new_keys_last");
+        if (numbers->size('T') < 2 && !new_keys_last) return;
         if (k == nullptr || (k->op != "linear" && !new_keys_last)) return;    // a cache, of which the rest may be left from before
         if (keys && later_keys_are_equal(*keys, numbers->size('T'))) return;  // a cache of which the rest has not been written
         return evidence.add(
             Gravity::Wrong, "causal_offset", stage,
             fmt::format("There are {} keys for {} queries, but the mask starts at the first key.", numbers->size('S'), numbers->size('T')));
     }
+    case Seen::NothingAhead:
     case Seen::Other:
         return;
     }
@@ -154,6 +171,38 @@ void look_at_padded_queries(const Evidence& evidence) {
     if (masked && row_without_keys(*masked))
         evidence.add(Gravity::Wrong, "padding_on_queries", found,
                      "The mask hides whole queries, and no key: what is padding is still attended to by the others.");
+}
+
+/// A mask of the texts' keys that has no axis for the heads falls on these, if there are as many.
+void look_at_mask_of_heads(const Evidence& evidence) {
+    const RecordedAttention& attention = evidence.attention;
+    if (attention.size('B') != attention.size('H') || attention.size('H') < 2 || attention.of_library) return;
+    for (const RecordedStage& stage : attention.stages) {
+        if (stage.op != "mask" || stage.mask.empty()) continue;
+        const std::string axes = evidence.mask_axes(stage);
+        const NamedArray* mask = evidence.step.find(stage.mask);
+        if (mask == nullptr || mask->shape.size() != axes.size() || count_of(*mask) > kMostNumbers || count_of(*mask) == 0) continue;
+        if (axes.find('B') != std::string::npos || axes.find('S') == std::string::npos || axes.find('H') == std::string::npos) continue;
+        const Numbers numbers = numbers_of(evidence.step.read(stage.mask), axes, evidence.step.source());
+        if (numbers.size('T') > 1 || !differs_between_heads(numbers)) continue;
+        evidence.add(Gravity::Wrong, "other", &stage,
+                     fmt::format("The mask has a row for each of {0} heads, and the same for all texts. If it has one for each of {0} texts, it "
+                                 "lacks an axis: it has to be B, 1, 1, S.",
+                                 attention.size('H')));
+    }
+}
+
+/// Numbers that a mask or a factor makes NaN, as 0 times −∞ is.
+void look_at_nan(const Evidence& evidence) {
+    for (const RecordedStage& stage : evidence.attention.stages) {
+        if ((stage.op != "mask" && stage.op != "bias" && stage.op != "scale" && stage.op != "cap") || stage.inputs.empty()) continue;
+        const std::optional<Numbers> before = evidence.numbers(evidence.attention.find(stage.inputs.front())), after = evidence.numbers(&stage);
+        if (!before || !after || before->shape != after->shape) continue;
+        for (std::size_t i = 0; i < after->values.size(); ++i)
+            if (std::isnan(after->values[i]) && !std::isnan(before->values[i]))
+                return evidence.add(Gravity::Wrong, "non_finite", &stage,
+                                    fmt::format("{} makes numbers NaN, as 0 times −∞ does: put −∞ with masked_fill instead.", stage.name));
+    }
 }
 
 /// What is added to the scores is told by the scores before and after, with the sign that it has there.
@@ -239,8 +288,10 @@ void look_after_softmax(const Evidence& evidence) {
 }
 
 void look_at_masks(const Evidence& evidence) {
+    look_at_nan(evidence);
     look_at_sign(evidence);
     look_at_weak_mask(evidence);
+    look_at_mask_of_heads(evidence);
     look_at_mask(evidence);
     look_at_padding(evidence);
     look_at_padded_queries(evidence);

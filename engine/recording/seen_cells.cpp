@@ -32,10 +32,11 @@ bool sees_exactly(const Rows& rows, const std::function<bool(std::int64_t query,
 
 Seen pattern_of(const Numbers& masked) {
     const Rows rows(masked);
-    if (!rows.is_map() || rows.queries < 2) return Seen::Other;
+    if (!rows.is_map()) return Seen::Other;
     if (rows.keys > rows.queries)
         return sees_exactly(rows, [](auto query, auto key) { return key <= query; }) ? Seen::FromTheFirstKey : Seen::Other;
     if (rows.keys != rows.queries || rows.queries < 3) return Seen::Other;
+    if (sees_exactly(rows, [](auto query, auto key) { return key <= query; })) return Seen::NothingAhead;
     if (sees_exactly(rows, [](auto query, auto key) { return key <= query + 1; })) return Seen::OneAhead;
     if (sees_exactly(rows, [](auto query, auto key) { return key < query; })) return Seen::NotItself;
     if (sees_exactly(rows, [](auto query, auto key) { return key >= query; })) return Seen::OnlyAhead;
@@ -138,7 +139,7 @@ std::optional<MapRow> row_without_keys(const Numbers& masked) {
     if (!rows.is_map() || masked.axes.size() > 4) return {};
     for (std::int64_t row = 0; row < rows.count(); ++row) {
         bool sees = false;
-        for (std::int64_t key = 0; key < rows.keys; ++key) sees = sees || rows.at(row, key) > kHidden;
+        for (std::int64_t key = 0; key < rows.keys; ++key) sees = sees || !(rows.at(row, key) <= kHidden);
         const std::int64_t map = row / rows.queries, heads = masked.size('H');
         if (!sees) return MapRow{map / heads, map % heads, rows.query(row)};
     }
@@ -151,6 +152,33 @@ bool has_weight_ahead(const Numbers& weights) {
     for (std::int64_t row = 0; row < rows.count(); ++row)
         for (std::int64_t key = rows.query(row) + 1; key < rows.keys; ++key)
             if (rows.at(row, key) > 0) return true;
+    return false;
+}
+
+bool has_weight_behind(const Numbers& weights) {
+    const Rows rows(weights);
+    if (!rows.is_map() || rows.keys != rows.queries) return false;
+    for (std::int64_t row = 0; row < rows.count(); ++row)
+        for (std::int64_t key = 0; key < rows.query(row); ++key)
+            if (rows.at(row, key) > 0) return true;
+    return false;
+}
+
+std::optional<double> triangle_of(const Numbers& added) {
+    const Rows rows(added);
+    if (!rows.is_map() || rows.keys != rows.queries || rows.keys < 3) return {};
+    const double below = rows.at(1, 0), above = rows.at(0, 1), diagonal = rows.at(0, 0);
+    if ((below == 0) == (above == 0) || (diagonal != below && diagonal != above)) return {};
+    for (std::int64_t row = 0; row < rows.count(); ++row)
+        for (std::int64_t key = 0; key < rows.keys; ++key)
+            if (rows.at(row, key) != (key < rows.query(row) ? below : key > rows.query(row) ? above : diagonal)) return {};
+    return below == 0 ? above : below;
+}
+
+bool differs_between_heads(const Numbers& added) {
+    const auto head = static_cast<std::size_t>(added.count() / std::max<std::int64_t>(1, added.size('H')));
+    for (std::size_t i = head; i < added.values.size(); ++i)
+        if (added.values[i] != added.values[i - head]) return true;
     return false;
 }
 

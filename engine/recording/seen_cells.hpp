@@ -17,9 +17,10 @@ enum class Seen : std::uint8_t {
     NotItself,        ///< s < t
     OnlyAhead,        ///< s ≥ t, or s > t
     FromTheFirstKey,  ///< s ≤ t, although there are more keys than queries
+    NothingAhead,     ///< s ≤ t
     Other,
 };
-/// Hidden are −∞ and numbers below −10⁸. Of maps with fewer than three queries nothing is said.
+/// Hidden are −∞ and numbers below −10⁸. Of fewer than three queries nothing is said if there are as many keys.
 Seen pattern_of(const Numbers& masked);
 
 /// Whether each row of the weights sums to 1, within rounding, or is all 0.
@@ -41,8 +42,13 @@ struct MapRow {
 };
 /// The first row that sees no key; nothing if every row sees one.
 std::optional<MapRow> row_without_keys(const Numbers& masked);
-/// Whether a query has weight on a key after it. False if there are not as many keys as queries.
+/// Whether a query has weight on a key after it, or before it. False if there are not as many keys as queries.
 bool has_weight_ahead(const Numbers& weights);
+bool has_weight_behind(const Numbers& weights);
+/// The number that stands in one of the two triangles of a square, the diagonal belonging to either, if the other one is 0.
+std::optional<double> triangle_of(const Numbers& added);
+/// Whether any two heads have other numbers for the same key.
+bool differs_between_heads(const Numbers& added);
 /// Whether the keys from `first` on are all the same.
 bool later_keys_are_equal(const Numbers& keys, std::int64_t first);
 
