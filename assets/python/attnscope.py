@@ -2151,7 +2151,8 @@ def sums_over_keys(attention, q, k):
         return False
     layouts = [chain.steps[-1][2] for chain in (q, k)]
     of_q, of_k = (set(attention.atoms.axis(layout[-1])) if layout else set() for layout in layouts)
-    return bool(of_k) and of_k <= set(attention.roles["S"]) and bool(of_q & set(attention.roles["D"]))
+    keys, channels = set(attention.roles["S"]), set(attention.roles["D"])
+    return bool(of_k & keys) and not of_k & channels and bool(of_q & channels)
 
 
 def crossing_facts(attention, chains, behind):
@@ -3190,8 +3191,10 @@ def statement_without_use(place, call):
     """The source of a call or a calculation whose result is not kept, or never read; None if it is."""
     if place.function is None or place.of_library:
         return None
-    for statement, read in statements_of(place.file):
-        if statement.lineno <= place.row <= statement.end_lineno and not read & {each.id for each in getattr(statement, "targets", ())}:
+    for statement, parts in statements_of(place.file):
+        if statement.lineno <= place.row <= statement.end_lineno:
+            if {each.id for each in getattr(statement, "targets", ())} & names_read(parts, statement):
+                continue
             function = getattr(statement.value, "func", None)
             name = function.attr if type(function) is ast.Attribute else getattr(function, "id", "")
             own = getattr(call.outer.module, name, None) is call.module if call is not None else name in _CHANGING or function is None
@@ -3200,8 +3203,8 @@ def statement_without_use(place, call):
 
 
 def statements_of(file):
-    """The statements of a file's functions that are a call or a calculation, or give such a thing a name; each with the names that its
-    function reads."""
+    """The statements of a file's functions that are a call or a calculation, or give such a thing a name; each with all that its
+    function is made of."""
     if file not in _statements:
         try:
             tree = ast.parse("".join(linecache.getlines(file)))
@@ -3212,13 +3215,24 @@ def statements_of(file):
             if type(function) is not ast.FunctionDef:
                 continue
             parts = list(ast.walk(function))
-            read = {each.id for each in parts if type(each) is ast.Name and type(each.ctx) is ast.Load}
             for each in parts:
                 named = type(each) is ast.Assign and len(each.targets) == 1 and type(each.targets[0]) is ast.Name and each.targets[0].id[0] != "_"
                 if (named or type(each) is ast.Expr) and type(each.value) in (ast.Call, ast.BinOp):
-                    found.setdefault(each, (each, read))  # of nested functions the outer one, which may read what the inner one made
+                    found.setdefault(each, (each, parts))  # of nested functions the outer one, which may read it as well
         _statements[file] = list(found.values())
     return _statements[file]
+
+
+def names_read(parts, statement):
+    """The names that a function reads, but for those that it reads in branches that exclude the one with the statement."""
+    excluded = set()
+    for branch in parts:
+        if type(branch) is ast.If:
+            halves = [[each for part in half for each in ast.walk(part)] for half in (branch.body, branch.orelse)]
+            for mine, other in (halves, halves[::-1]):
+                if statement in mine:
+                    excluded.update(other)
+    return {each.id for each in parts if type(each) is ast.Name and type(each.ctx) is ast.Load and each not in excluded}
 
 
 def no_residual(attention, nodes, unused, names):

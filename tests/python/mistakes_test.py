@@ -142,6 +142,54 @@ if torch is not None:
             seen = torch.ones(q.shape[1], k.shape[1], dtype=torch.bool).tril(offset)
             return (q @ k.transpose(1, 2) / WIDTH ** 0.5).masked_fill(~seen, -1e9).softmax(-1) @ v
 
+    class Head(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k, self.v = (nn.Linear(WIDTH, HEAD) for _ in range(3))
+
+        def forward(self, x):
+            return (self.q(x) @ self.k(x).transpose(1, 2) / HEAD ** 0.5).softmax(-1) @ self.v(x)
+
+    class ListedHeads(nn.Module):
+        def __init__(self, same):
+            super().__init__()
+            self.heads = nn.ModuleList([Head()] * HEADS if same else [Head() for _ in range(HEADS)])
+
+        def forward(self, x):
+            return torch.cat([head(x) for head in self.heads], -1)
+
+    class Kept(nn.Module):
+        def __init__(self, kept):
+            super().__init__()
+            self.attention, self.norm, self.kept = Attention(None), nn.LayerNorm(WIDTH), kept
+
+        def forward(self, x):
+            if self.kept:
+                made = self.attention(x)
+                x = x + made
+            else:
+                made = self.attention(x)
+                x = x + x
+            return self.norm(x)
+
+    def of_heads(x=None, masked=lambda scores: scores, scale=HEAD ** -0.5, positions=POSITIONS, texts=TEXTS, transposed=True, dim=-1):
+        """Attention of several heads without a module, with something of its own."""
+        x = torch.randn(texts, positions, WIDTH) if x is None else x
+        q, k, v = (nn.Linear(WIDTH, WIDTH)(x).view(texts, positions, HEADS, HEAD).transpose(1, 2) for _ in range(3))
+        scores = masked(q @ (k.transpose(2, 3) if transposed else k) * scale)
+        return scores.softmax(dim) @ v
+
+    def seen(dtype=torch.float32, positions=POSITIONS):
+        return torch.ones(positions, positions, dtype=dtype).tril()
+
+    def of_additive(dim):
+        q, k, vector = states()[:, :, None], states()[:, None], torch.randn(WIDTH, 1)
+        return torch.softmax(torch.tanh(q + k) @ vector, dim).squeeze(-1) @ states()
+
+    def asked_for_neighbours(shift):
+        text = ids()
+        return F.cross_entropy(Words().eval()(text).view(-1, WORDS), text.roll(shift, 1).view(-1))
+
     def ids(more=0):
         return torch.randint(0, WORDS, (TEXTS, POSITIONS + more))
 
@@ -181,6 +229,21 @@ if torch is not None:
         "values_of_queries": ("other", lambda wrong: Across("xmx" if wrong else "xmm")(states(), states())),
         "sides_mixed_up": ("qk_swapped", lambda wrong: Across("mxx" if wrong else "xmm")(states(), states())),
         "mask_at_the_first_key": ("causal_offset", lambda wrong: Cached(wrong)(states(2), states(5), states(5))),
+        "assigned_and_forgotten": ("result_unused", lambda wrong: Kept(not wrong).eval()(states())),
+        "one_head_for_all": ("same_operands", lambda wrong: ListedHeads(wrong)(states())),
+        "ones_are_added": ("mask_missing", lambda wrong: of_heads(
+            masked=lambda scores: scores + seen() if wrong else scores.masked_fill(seen() == 0, -math.inf))),
+        "nothing_times_infinity": ("non_finite", lambda wrong: of_heads(
+            masked=lambda scores: scores + (1 - seen()) * (-math.inf if wrong else -1e9))),
+        "mask_falls_on_heads": ("other", lambda wrong: of_heads(texts=HEADS, masked=lambda scores: scores.masked_fill(
+            (torch.arange(POSITIONS) >= torch.tensor([3, 4, 5, 6])[:, None]).view(*(() if wrong else (HEADS, 1)), -1, 1, POSITIONS), -1e9))),
+        "keys_as_they_are": ("other", lambda wrong: of_heads(positions=HEAD, transposed=not wrong)),
+        "precedence": ("scaled_twice", lambda wrong: of_heads(scale=1 / HEAD ** 1 / 2 if wrong else 1 / HEAD ** (1 / 2))),
+        "softmax_over_one": ("other", lambda wrong: of_additive(-1 if wrong else 2)),
+        "softmax_before_the_loss": ("softmax_twice", lambda wrong: F.cross_entropy(
+            (lambda logits: logits.softmax(-1) if wrong else logits)(Words().eval()(ids())).view(-1, WORDS), ids().view(-1))),
+        "shifted_back": ("copies", lambda wrong: asked_for_neighbours(1 if wrong else -1)),
+        "row_of_the_first_query": ("causal_offset", lambda wrong: Cached(wrong)(states(1), states(5), states(5))),
         "asked_by_gather": ("mask_missing", lambda wrong: asked(gathered)(not wrong)),
         "asked_by_index": ("mask_missing", lambda wrong: asked(indexed)(not wrong)),
         "asked_by_one_hot": ("mask_missing", lambda wrong: asked(one_of_all)(not wrong)),
@@ -208,6 +271,81 @@ class MistakesTest(reading.FolderTest):
                 self.assertEqual({each["bug"] for each in found}, {bug})
                 for each in found:
                     self.assertRegex(each["line"], r"^mistakes_test\.py:\d+$")
+
+    def test_right_programs_near_them(self):
+        def axes_of_one_text():
+            x, attention = torch.randn(1, 4, 5, 12), nn.MultiheadAttention(12, 3)
+            along = x.permute(0, 2, 1, 3).reshape(5, 4, 12)
+            attention(along, along, along)
+
+        def averaged_heads():
+            class Averaged(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(HEAD, WIDTH)
+
+                def forward(self, x):
+                    q, k, v = self.qkv(x).view(TEXTS, POSITIONS, 3, HEADS, HEAD).permute(2, 0, 3, 1, 4)
+                    return self.out(((q @ k.transpose(2, 3) / 2).softmax(-1) @ v).mean(1))
+
+            class Around(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.attention, self.norm = Averaged(), nn.LayerNorm(WIDTH)
+
+                def forward(self, x):
+                    return x + self.attention(self.norm(x))
+
+            Around()(states())
+
+        def two_masks():
+            x, before = states(), torch.arange(POSITIONS) < torch.tensor([[2], [0]])
+            of_heads(x, lambda scores: torch.where(seen(torch.bool), scores, -1e4 * torch.ones(())) + before[:, None, None] * -1e4)
+
+        def number_of_the_layer():
+            x = states()
+            for layer in range(3):
+                x = x + of_heads(x, scale=HEAD ** -0.5 / (layer + 1)).transpose(1, 2).reshape(x.shape)
+
+        def all_queries_in_a_row():
+            x, queries = states(), nn.Parameter(torch.randn(3, WIDTH))
+            context = torch.softmax(queries @ x.transpose(1, 2), -1) @ x
+            nn.Linear(3 * WIDTH, 5)(context.flatten(1))
+
+        def positions_in_the_mask():
+            q, k, v = (torch.randn(TEXTS, HEADS, POSITIONS, HEAD) for _ in range(3))
+            bias = torch.randn(1, HEADS, POSITIONS, POSITIONS) + (1 - seen()) * -1e9
+            (q @ k.transpose(2, 3) + bias).softmax(-1) @ v
+
+        def repeated_for_neighbours():
+            q, k, v = torch.randn(2, 4, 5, 4), torch.randn(2, 2, 5, 4), torch.randn(2, 2, 5, 4)
+            k, v = (each.repeat(1, 1, 2, 1).view(2, 4, 5, 4) for each in (k, v))
+            (q @ k.transpose(2, 3) / 2).softmax(-1) @ v
+
+        def one_normed():
+            x, norm, maps = states(), nn.LayerNorm(WIDTH), [nn.Linear(WIDTH, WIDTH) for _ in range(3)]
+            q, k, v = maps[0](norm(x)), maps[1](x), maps[2](x)
+            (q @ k.transpose(1, 2) / 4).masked_fill(seen() == 0, -math.inf).softmax(-1) @ v
+
+        for program in (axes_of_one_text, averaged_heads, two_masks, number_of_the_layer, all_queries_in_a_row, positions_in_the_mask,
+                        repeated_for_neighbours, one_normed):
+            path = self.path(program.__name__)
+            with self.subTest(program.__name__), torch.no_grad(), attnscope.record(path):
+                program()
+            code, report = examine(path)
+            self.assertEqual((code, findings(report, "wrong"), findings(report, "unusual"), report["findings"]), (0, [], [], []))
+            self.assertGreater(len(report["attentions"]), 0)
+
+    def test_keys_and_values_may_have_groups_of_their_own(self):
+        for keys, values in ((4, 1), (1, 4), (2, 4)):
+            q, k, v = torch.randn(2, 4, 6, HEAD), torch.randn(2, keys, 6, HEAD), torch.randn(2, values, 6, HEAD)
+            path = self.path(f"groups-{keys}-{values}")
+            with attnscope.record(path):
+                k, v = (each.repeat_interleave(4 // each.shape[1], 1) for each in (k, v))
+                (q @ k.transpose(2, 3) / 2).softmax(-1) @ v
+            code, report = examine(path)
+            self.assertEqual((code, report["attentions"][0]["verdict"]), (0, "correct"))
+            self.assertEqual(report["attentions"][0]["stages"]["k"][1] in (keys, 4), True)
 
     def test_a_softmax_over_the_texts_of_one_query_is_unusual(self):
         for axis, unusual in ((0, set()), (1, {"softmax_over_batch"})):
