@@ -187,11 +187,11 @@ class Graph:
 
 class Call:
     """One call of a module: of which module, which of its calls, and from which other call."""
-    __slots__ = ("module", "number", "outer", "training", "depth", "place", "site")
+    __slots__ = ("module", "number", "outer", "training", "depth", "site", "place", "of_torch")
 
-    def __init__(self, module, number, outer=None, training=False, depth=0, site=None):
-        self.module, self.number, self.outer, self.training, self.depth, self.site = module, number, outer, training, depth, site
-        self.place = None  # the user's line, for what a library's module computes
+    def __init__(self, module, number, outer=None, training=False, depth=0, site=None, of_torch=False):
+        self.module, self.number, self.outer, self.training, self.depth = module, number, outer, training, depth
+        self.site, self.place, self.of_torch = site, None, of_torch  # the user's lines: that calls it, and for what a library computes in it
 
     def chain(self):
         """This call and those around it, innermost first."""
@@ -3178,7 +3178,7 @@ def thrown_away(graph, calls):
         places = [(node.where, None)] if any(user.number > node.number for user in node.inputs()[0].users) else []
         for call in node.call.chain() if node.call is not None else ():
             if calls[call][-1] is node and call.outer is not None:
-                places.insert(0, (call.site, call))
+                places.insert(0, (call.site or node.where, call))
         for where, call in places:
             text = statement_without_use(Place(where), call)
             if text is not None:
@@ -3618,7 +3618,8 @@ class Recorder:
             if not stack:
                 self.enter_root(module)
             number = self.counts[identity] = self.counts.get(identity, 0) + 1
-            stack.append(Call(module, number, stack[-1] if stack else None, module.training, depth, self.site()))
+            of_torch = type(module).__module__.startswith("torch.nn.modules")
+            stack.append(Call(module, number, stack[-1] if stack else None, module.training, depth, None if of_torch else self.site(), of_torch))
         except Exception:
             self.fail()
 
@@ -4141,8 +4142,18 @@ class Recorder:
     # --- what is said
 
     def where(self):
-        """The line outside of PyTorch: (code, instruction, whether a library's); the user's own if a library called PyTorch."""
-        frame, first = sys._getframe(2), None
+        """The line outside of PyTorch: (code, instruction, whether a library's); the user's own if a library called PyTorch. What a module
+        of PyTorch's computes has the line of its call."""
+        call = self.stack[-1] if self.stack else None
+        if call is not None and call.of_torch and call.site is not None:
+            return call.site
+        found = self.walk()
+        if call is not None and call.of_torch:
+            call.site = found
+        return found
+
+    def walk(self):
+        frame, first = sys._getframe(3), None
         while frame is not None:
             code = frame.f_code
             kind = (_KINDS.get(id(code)) or _kind_of_code(code))[0]
