@@ -74,12 +74,17 @@ std::optional<Numbers> recorded_or_computed(Follower follower, const RecordedSta
     }
 }
 
+std::string input_of(const RecordedAttention& attention, const char* name) {
+    const RecordedStage& stage = *attention.find(name);
+    if (stage.inputs.size() != 1) refuse(StagePair{{}, &attention, &stage}, "is made of something that was not recorded");
+    return stage.inputs[0];
+}
+
 }  // namespace
 
 void expect_known(const RecordedAttention& attention) {
     if (attention.calls > 1) refuse(attention, fmt::format("ran {} times in this step: record a single pass", attention.calls));
-    if (attention.cross) refuse(attention, "has keys of another text than its queries");
-    if (attention.size('T') != attention.size('S')) refuse(attention, "has keys of earlier passes");
+    if (!attention.cross && attention.size('T') != attention.size('S')) refuse(attention, "has keys of earlier passes");
     if (attention.size('E') != 0 && attention.size('E') != attention.size('D'))
         refuse(attention, "has values that are wider than its keys");
     for (const RecordedStage& stage : attention.stages) {
@@ -104,16 +109,15 @@ void expect_known(const RecordedAttention& attention) {
 
 Stage role_of(const RecordedStage& stage) { return known(stage)->role; }
 
-std::string source_of(const RecordedAttention& attention) {
-    std::string source;
-    for (const char* name : {"q", "k", "v"}) {
-        const RecordedStage& stage = *attention.find(name);
-        if (stage.inputs.size() != 1) refuse(StagePair{{}, &attention, &stage}, "is made of something that was not recorded");
-        if (!source.empty() && stage.inputs[0] != source)
-            refuse(StagePair{{}, &attention, &stage}, "is made of something else than the queries");
-        source = stage.inputs[0];
-    }
-    return source;
+std::string source_of(const RecordedAttention& attention) { return input_of(attention, "q"); }
+
+std::string memory_of(const RecordedAttention& attention) {
+    const std::string memory = attention.cross ? input_of(attention, "k") : source_of(attention);
+    for (const char* name : {"k", "v"})
+        if (input_of(attention, name) != memory)
+            refuse(StagePair{{}, &attention, attention.find(name)},
+                   attention.cross ? "is made of something else than the keys" : "is made of something else than the queries");
+    return memory;
 }
 
 bool is_biased(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter) {

@@ -15,8 +15,11 @@ namespace attn::recording {
 void expect_known(const RecordedAttention& attention);
 /// Which of our stages it is, of an attention that is known.
 Stage role_of(const RecordedStage& stage);
-/// What q, k and v of a known attention are made of: the full name of a stage. Throws Error if that is not one and the same.
+/// What the queries of a known attention are made of: the full name of a stage. Throws Error if there are several.
 std::string source_of(const RecordedAttention& attention);
+/// The same of its keys and values; those of self-attention are made of what the queries are made of. Throws Error if that is not one and
+/// the same.
+std::string memory_of(const RecordedAttention& attention);
 /// Whether numbers are added to the scores of keys that are seen, as ALiBi does. Throws Error if that cannot be told.
 bool is_biased(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter);
 /// What a mask hides.

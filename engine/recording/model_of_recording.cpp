@@ -85,8 +85,8 @@ private:
     template <class Scalar>
     static Trace<Scalar> pass(std::shared_ptr<const Parameters<Scalar>> parameters, const ModelParts& parts, const std::stop_token& stop) {
         ForwardSettings settings;
-        settings.masks.causal = parts.config.architecture == Architecture::DecoderOnly;
-        return trace_forward<Scalar>(std::move(parameters), parts.tokens, {}, settings, stop);
+        settings.masks.causal = parts.causal;
+        return trace_forward<Scalar>(std::move(parameters), parts.tokens, parts.source, settings, stop);
     }
 
     /// Of a stage with heads, those that the recorded attention has.
@@ -196,11 +196,28 @@ std::vector<std::string> words_by_id(const std::vector<std::vector<std::string>>
     return words;
 }
 
+std::vector<std::string> words_of(const Recording& recording, const ModelParts& parts) {
+    const std::int64_t ids = parts.config.vocab_size;
+    if (parts.source.ids.empty()) return words_by_id(recording.tokens, parts.tokens, ids);
+    if (recording.tokens.empty() || recording.source_tokens.empty()) return {};
+    // Both texts have ids of their own, but where they share a vector.
+    std::vector<std::string> words = words_by_id(recording.tokens, parts.tokens, ids);
+    const std::vector<std::string> of_source = words_by_id(recording.source_tokens, parts.source, ids);
+    if (words.empty() || of_source.empty()) return {};
+    for (std::size_t id = 0; id < words.size(); ++id) {
+        if (!words[id].empty() && !of_source[id].empty() && words[id] != of_source[id]) return {};
+        if (words[id].empty()) words[id] = of_source[id];
+    }
+    return words;
+}
+
 }  // namespace
 
 std::string RecordedModel::proof() const {
-    const std::string layers = config.num_layers == 1 ? "" : fmt::format(" of layers 0 to {}", config.num_layers - 1);
-    return fmt::format("All {} stages{} equal the recording within {:.1g} of each stage's largest number.", compared, layers, farthest);
+    const std::int64_t most = config.architecture == Architecture::EncoderDecoder ? config.most_layers() : config.num_layers;
+    const std::string layers = most == 1 ? "" : fmt::format(" of layers 0 to {}", most - 1);
+    return fmt::format("All {} stages{} equal the recording within {:.1g} of each stage's largest number.{}", compared, layers, farthest,
+                       without_head ? " The output head was left out: the words of this model are the vectors that the layers were given." : "");
 }
 
 RecordedModel model_of_recording(const Recording& recording, std::optional<std::int64_t> step, const std::stop_token& stop) {
@@ -217,8 +234,8 @@ RecordedModel model_of_recording(const Recording& recording, std::optional<std::
     validate(parts.config);
     if (parts.tokens.size() * parts.config.num_heads * parts.tokens.length * parts.tokens.length > kMostNumbers)
         throw Error("the maps are too large to be compared: record a shorter text");
-    RecordedModel result{parts.config, parameters_of<float>(parts), parts.tokens,
-                         words_by_id(recording.tokens, parts.tokens, parts.config.vocab_size), parts.of_vectors};
+    RecordedModel result{parts.config, parameters_of<float>(parts), parts.tokens, parts.source, parts.causal,
+                         words_of(recording, parts), parts.of_vectors, parts.without_head};
     const Proof proof(graph, opened, parameter, parts, result.parameters, stop);
     for (const StagePair& pair : parts.stages) proof.compare(pair, result);
     return result;

@@ -17,11 +17,14 @@
 namespace attn::recording {
 
 struct RecordedModel {
-    Config config;  ///< a decoder's attention is causal, an encoder's is not
+    Config config;
     std::shared_ptr<const Parameters<float>> parameters;
     TokenBatch tokens;               ///< what was recorded; padding holds the ids that the code has there
+    TokenBatch source;               ///< what the encoder of an encoder-decoder read
+    bool causal = false;             ///< whether the (decoder's) own attention hides what follows
     std::vector<std::string> words;  ///< the text of every id, "" where none was recorded; empty if an id has several
-    bool of_vectors = false;         ///< the code was given vectors: token i is the i-th different one of them
+    bool of_vectors = false;         ///< token i is the i-th different vector that the layers were given
+    bool without_head = false;       ///< the output head was left out, because it knows no vectors
     std::size_t compared = 0;        ///< stages that were recorded, all of which our model computes alike
     double farthest = 0;             ///< the largest distance of a number from the recorded one, as a part of its stage's largest number
 

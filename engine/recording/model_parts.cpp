@@ -30,6 +30,12 @@ struct LayerForm {
     bool operator==(const LayerForm&) const = default;
 };
 
+/// The attention of a layer, or its heads, and the attention to another text, if it has one.
+struct LayerPlace {
+    Stack stack = Stack::Main;
+    std::span<const RecordedAttention> own, cross;
+};
+
 class ModelFinder {
 public:
     ModelFinder(const RecordedGraph& graph, const RecordedStep& step, const FindParameter& parameter)
@@ -40,8 +46,11 @@ public:
     ModelParts find() {
         if (graph_.attentions.empty()) throw Error("no attention was recorded");
         find_layers();
-        for (std::size_t i = 0; i < layers_.size(); ++i) layer(i);
+        if (layers_.front().stack != Stack::Main) encoder();
+        for (std::size_t i = 0; i < layers_.size(); ++i)
+            if (layers_[i].stack != Stack::Encoder) layer(i);
         head();
+        if (!vectors_.empty()) take_vectors();
         expect_all_used();
         settle_sizes();
         settle_head_norms();
@@ -75,10 +84,15 @@ private:
         return sum.inputs[sum.inputs[0] == name ? 1 : 0];
     }
 
-    void use(const RecordedStage& stage, Stage role, int layer = -1) {
+    StageId ours(Stage role, int layer = -1, std::uint8_t attention = kSelfAttention) const { return {role, layer, stack_, attention}; }
+    void use(const RecordedStage& stage, const StageId& role) {
         used_.insert(stage.name);
-        parts_.stages.push_back({{role, layer}, nullptr, &stage});
+        parts_.stages.push_back({role, nullptr, &stage});
     }
+    std::string of_stack(const std::string& name) const {
+        return (stack_ == Stack::Encoder ? "encoder." : stack_ == Stack::Decoder ? "decoder." : "") + name;
+    }
+    std::string of_layer(int number) const { return of_stack(fmt::format("layers.{}.", number)); }
 
     // Parameters.
 
@@ -129,8 +143,8 @@ private:
             }
         all = std::move(both);
     }
-    void linear_around(const RecordedStage& stage, Stage role, int layer, const std::string& name) {
-        use(stage, role, layer);
+    void linear_around(const RecordedStage& stage, const StageId& role, const std::string& name) {
+        use(stage, role);
         linear(around_, {{}, nullptr, &stage}, name);
     }
 
@@ -156,65 +170,137 @@ private:
                                                rule.gain.empty() ? std::vector<double>(static_cast<std::size_t>(columns), 1) : rule.gain};
         if (!rule.shift.empty()) parts_.parameters[name + ".bias"] = {1, columns, rule.shift};
     }
-    void norm(const RecordedStage& stage, Stage role, int layer, const std::string& name) {
-        use(stage, role, layer);
+    void norm(const RecordedStage& stage, const StageId& role, const std::string& name) {
+        use(stage, role);
         norm(around_, {{}, nullptr, &stage}, name);
     }
+    void norm_of_layer(const RecordedStage& stage, const StageId& role) { norm(stage, role, of_layer(role.layer) + stage_name(role)); }
 
     // Layers.
 
     /// Whether two attentions are heads of one: they read the same, and one linear map reads both.
     static bool are_heads_of_one(const RecordedAttention& a, const RecordedAttention& b) {
         const RecordedStage *out = a.find("attention_out"), *other = b.find("attention_out");
-        return out != nullptr && other != nullptr && out->parameters == other->parameters && source_of(a) == source_of(b);
+        return a.cross == b.cross && out != nullptr && other != nullptr && out->parameters == other->parameters &&
+               source_of(a) == source_of(b) && memory_of(a) == memory_of(b);
     }
 
+    /// A cross-attention belongs to the layer of the attention before it, which makes that one a decoder's.
     void find_layers() {
         for (const RecordedAttention& each : graph_.attentions) expect_known(each);
         const std::span<const RecordedAttention> all = graph_.attentions;
         for (std::size_t first = 0, end = 0; first < all.size(); first = end) {
             for (end = first + 1; end < all.size() && are_heads_of_one(all[first], all[end]);) ++end;
-            layers_.push_back(all.subspan(first, end - first));
-            if (layers_.back().size() != layers_.front().size()) refuse(all[first], "has another number of heads than the first layer");
+            const std::span<const RecordedAttention> heads = all.subspan(first, end - first);
+            if (heads.front().cross) {
+                if (layers_.empty() || !layers_.back().cross.empty())
+                    refuse(heads.front(), "follows no attention of its own text in its layer");
+                layers_.back().cross = heads;
+            } else layers_.push_back({Stack::Main, heads, {}});
+            if (heads.size() != layers_.front().own.size()) refuse(all[first], "has another number of heads than the first layer");
         }
         for (const RecordedAttention& each : all)
             if (each.size('H') != all[0].size('H')) refuse(each, "has another number of heads than the first attention");
+        number_layers();
+    }
+
+    void number_layers() {
+        const auto decodes = [](const LayerPlace& each) { return !each.cross.empty(); };
+        if (std::none_of(layers_.begin(), layers_.end(), decodes)) return;
+        if (decodes(layers_.front()))
+            refuse(layers_.front().cross.front(), "reads a text whose encoder was not recorded: record both, or a model of one text");
+        for (LayerPlace& each : layers_) each.stack = decodes(each) ? Stack::Decoder : Stack::Encoder;
+        for (std::size_t i = 1; i < layers_.size(); ++i)
+            if (decodes(layers_[i - 1]) && !decodes(layers_[i]))
+                refuse(layers_[i].own.front(), "has no cross-attention, unlike the layer before it");
+    }
+
+    std::int64_t layers_in(Stack stack) const {
+        return std::count_if(layers_.begin(), layers_.end(), [stack](const LayerPlace& each) { return each.stack == stack; });
+    }
+
+    /// The layers of the encoder, and the result that the decoder's attentions read.
+    void encoder() {
+        stack_ = Stack::Encoder;
+        for (std::size_t i = 0; i < layers_.size(); ++i)
+            if (layers_[i].stack == Stack::Encoder) layer(i);
+        const RecordedStage* normed = reader(stream_, "norm");
+        const auto first = std::find_if(layers_.begin(), layers_.end(), [](const LayerPlace& each) { return !each.cross.empty(); });
+        memory_ = memory_of(first->cross.front());
+        parts_.config.final_norm = normed != nullptr && normed->name == memory_;
+        if (parts_.config.final_norm) norm(*normed, ours(Stage::FinalNorm), of_stack("final_norm"));
+        else if (memory_ != stream_) refuse(first->cross.front(), "reads something else than the encoder's result");
+        stack_ = Stack::Decoder;
     }
 
     void layer(std::size_t i) {
-        const RecordedAttention& attention = layers_[i].front();
-        const int number = static_cast<int>(i);
+        const LayerPlace& place = layers_[i];
+        const RecordedAttention& attention = place.own.front();
+        const int number = static_cast<int>(i - (stack_ == Stack::Decoder ? static_cast<std::size_t>(layers_in(Stack::Encoder)) : 0));
         LayerForm form;
-        const std::string source = source_of(attention), after = attend(attention, source, number, form);
+        std::string after = attend(attention, source_of(attention), number, form);
+        std::uint8_t last = kSelfAttention;
+        if (!place.cross.empty()) {
+            attend_to_memory(place.cross, number, form);
+            last = kCrossAttention;
+        }
+        after = feed_forward(number, form.norm == NormPlacement::Pre, last, form);
         stream_ = form.norm == NormPlacement::Post || !form.feed_forward ? after : stream_;
         if (i == 0) form_ = form;
         else if (form != form_) refuse(attention, "stands in a layer that is put together differently from the first");
     }
 
-    /// An attention with what stands around it in its layer. Returns the layer's result.
+    /// The attention to the encoder's result, which comes between a layer's own attention and its feed-forward network.
+    void attend_to_memory(std::span<const RecordedAttention> heads, int number, LayerForm& form) {
+        const RecordedAttention& attention = heads.front();
+        if (memory_of(attention) != memory_) refuse(attention, "reads something else than the first cross-attention");
+        const std::string source = source_of(attention), result = result_of(attention);
+        const RecordedStage* sum = reader(result, "add");
+        if ((sum != nullptr) != form.residual) refuse(attention, "is added differently from the attention before it");
+        const RecordedStage* normed = norm_named(source);
+        const bool is_normed = normed != nullptr && normed->inputs == std::vector{stream_};
+        if (is_normed && (sum == nullptr || other_input(*sum, result) == source) && form.norm != NormPlacement::Pre) {
+            form.norm = NormPlacement::Post;
+            norm_of_layer(*normed, ours(Stage::Norm1, number));
+            stream_ = source;
+        } else if (is_normed) {
+            norm_of_layer(*normed, ours(Stage::Norm1, number, kCrossAttention));
+        }
+        if ((form.norm == NormPlacement::Pre) != (source != stream_) || (sum != nullptr && other_input(*sum, result) != stream_))
+            refuse(attention, "reads, or is added to, something else than in a layer of ours");
+        take_attentions(heads, number);
+        if (sum != nullptr) use(*sum, ours(Stage::Residual1, number, kCrossAttention));
+        stream_ = sum != nullptr ? sum->name : result;
+    }
+
+    static std::string result_of(const RecordedAttention& attention) {
+        const RecordedStage* out = attention.find("attention_out");
+        return attention.name + "/" +
+               (out != nullptr                        ? out->name
+                : attention.find("concat") != nullptr ? "concat"
+                                                      : "context");
+    }
+
+    /// An attention with what stands before it in its layer. Returns what follows it.
     std::string attend(const RecordedAttention& attention, const std::string& source, int number, LayerForm& form) {
         const RecordedStage* out = attention.find("attention_out");
         form.output_projection = out != nullptr;
-        const std::string result = attention.name + "/" +
-                                   (out != nullptr                        ? out->name
-                                    : attention.find("concat") != nullptr ? "concat"
-                                                                          : "context");
+        const std::string result = result_of(attention);
         const RecordedStage* sum = reader(result, "add");
         form.residual = sum != nullptr;
         enter(source, sum == nullptr ? "" : other_input(*sum, result), number);
-        take_attentions(number);
-        const std::string prefix = fmt::format("layers.{}.", number);
+        take_attentions(layer_of(number).own, number);
         const bool pre = source != stream_;
         if (pre) {
             const RecordedStage* before = norm_named(source);
             if (before == nullptr || before->inputs != std::vector{stream_})
                 refuse(attention, "reads something else than the sum that it is added to, or its norm");
-            norm(*before, Stage::Norm1, number, prefix + "norm_1");
+            norm_of_layer(*before, ours(Stage::Norm1, number));
             form.norm = NormPlacement::Pre;
         }
-        if (sum != nullptr) use(*sum, Stage::Residual1, number);
+        if (sum != nullptr) use(*sum, ours(Stage::Residual1, number));
         stream_ = sum != nullptr ? sum->name : result;
-        return feed_forward(prefix, number, pre, form);
+        return stream_;
     }
 
     /// Where the layers begin is known by what is added to the first attention's result.
@@ -226,14 +312,18 @@ private:
         }
         const RecordedStage* first = norm_named(source);
         stream_ = !added.empty() ? added : first != nullptr && first->inputs.size() == 1 ? first->inputs[0] : source;
+        if (stack_ != Stack::Main) return begin_with_vectors();
         const RecordedStage* normed = norm_named(stream_);
         parts_.config.embedding_norm = normed != nullptr;
-        if (normed != nullptr) norm(*normed, Stage::EmbeddingNorm, -1, "embedding_norm");
+        if (normed != nullptr) norm(*normed, ours(Stage::EmbeddingNorm), "embedding_norm");
         embed(normed != nullptr && normed->inputs.size() == 1 ? normed->inputs[0] : stream_);
     }
 
-    void take_attentions(int number) {
-        const std::span<const RecordedAttention> heads = layers_[static_cast<std::size_t>(number)];
+    const LayerPlace& layer_of(int number) const {
+        return layers_[static_cast<std::size_t>(number + (stack_ == Stack::Decoder ? layers_in(Stack::Encoder) : 0))];
+    }
+
+    void take_attentions(std::span<const RecordedAttention> heads, int number) {
         std::int64_t first_head = 0;
         for (const RecordedAttention& each : heads) {
             take_attention(each, number, heads.size() > 1 ? std::optional(first_head) : std::nullopt);
@@ -243,12 +333,13 @@ private:
 
     void take_attention(const RecordedAttention& attention, int number, std::optional<std::int64_t> first_head) {
         Follower follower(graph_, attention, step_, parameter_);
-        const std::string prefix = fmt::format("layers.{}.attention.", number);
+        const std::uint8_t which = attention.cross ? kCrossAttention : kSelfAttention;
+        const std::string prefix = of_layer(number) + (attention.cross ? "cross_attention." : "attention.");
         const auto place = [&](const char* name) { return attention.find(name) - attention.stages.data(); };
         const bool masks_first =
             attention.find("masked") != nullptr && attention.find("scaled") != nullptr && place("masked") < place("scaled");
         for (const RecordedStage& stage : attention.stages) {
-            const StagePair at{{role_of(stage), number}, &attention, &stage, first_head};
+            const StagePair at{ours(role_of(stage), number, which), &attention, &stage, first_head};
             if (stage.op == "rotate") rotated(follower, attention, at);
             if (stage.op == "norm") norm(follower, at, prefix + (stage.name == "q_normed" ? "q_norm" : "k_norm"));
             const bool is_out = stage.name == "attention_out", is_taken = is_out && first_head.value_or(0) > 0;
@@ -269,43 +360,42 @@ private:
             refuse(at, "rotates otherwise than a model of ours, or than the rotation before it");
     }
 
-    /// What follows the attention in its layer: norms and feed-forward.
-    std::string feed_forward(const std::string& prefix, int number, bool pre, LayerForm& form) {
+    /// What follows the attention in its layer: norms and feed-forward. `last` is the attention before it. Returns the layer's result.
+    std::string feed_forward(int number, bool pre, std::uint8_t last, LayerForm& form) {
         const std::string attended = stream_;
         const RecordedStage* normed = reader(attended, "norm");
         const RecordedStage* hidden = hidden_of(attended);
         const bool reads_norm = hidden == nullptr && normed != nullptr;
         if (reads_norm) hidden = hidden_of(normed->name);
-        if (hidden == nullptr) return without_feed_forward(prefix, number, pre, form, normed);
+        if (hidden == nullptr) return without_feed_forward(number, pre, last, form, normed);
         form.feed_forward = true;
-        const std::string result = through_feed_forward(*hidden, prefix, number, form);
+        const std::string result = through_feed_forward(*hidden, number, form);
         const RecordedStage* sum = reader(result, "add");
         if ((sum != nullptr) != form.residual)
             refuse(*hidden, "begins a feed-forward layer whose result is added differently from the attention's");
         const std::string added = sum == nullptr ? attended : other_input(*sum, result);
-        if (sum != nullptr) use(*sum, Stage::Residual2, number);
+        if (sum != nullptr) use(*sum, ours(Stage::Residual2, number));
         stream_ = sum == nullptr ? result : sum->name;
         const bool post = reads_norm && !pre && (added == normed->name || sum == nullptr);
         if (post) {
-            norm(*normed, Stage::Norm1, number, prefix + "norm_1");
+            norm_of_layer(*normed, ours(Stage::Norm1, number, last));
             form.norm = NormPlacement::Post;
-            const RecordedStage* last = reader(stream_, "norm");
-            if (last == nullptr) refuse(*normed, "has no second norm after the feed-forward layer");
-            norm(*last, Stage::Norm2, number, prefix + "norm_2");
-            return last->name;
+            const RecordedStage* second = reader(stream_, "norm");
+            if (second == nullptr) refuse(*normed, "has no second norm after the feed-forward layer");
+            norm_of_layer(*second, ours(Stage::Norm2, number));
+            return second->name;
         }
         if (added != attended || reads_norm != pre) refuse(*hidden, "reads, or is added to, something else than in a layer of ours");
-        if (pre) norm(*normed, Stage::Norm2, number, prefix + "norm_2");
+        if (pre) norm_of_layer(*normed, ours(Stage::Norm2, number));
         return stream_;
     }
 
     /// A norm behind the last attention belongs to its layer if there is none before it.
-    std::string without_feed_forward(const std::string& prefix, int number, bool pre, LayerForm& form, const RecordedStage* normed) {
+    std::string without_feed_forward(int number, bool pre, std::uint8_t last, LayerForm& form, const RecordedStage* normed) {
         if (pre || normed == nullptr) return stream_;
-        const auto next = static_cast<std::size_t>(number) + 1;
-        const bool is_norm_of_next = next < layers_.size() && reader(normed->name, "add") == nullptr;
+        const bool is_norm_of_next = number + 1 < layers_in(stack_) && reader(normed->name, "add") == nullptr;
         if (is_norm_of_next) return stream_;
-        norm(*normed, Stage::Norm1, number, prefix + "norm_1");
+        norm_of_layer(*normed, ours(Stage::Norm1, number, last));
         form.norm = NormPlacement::Post;
         return normed->name;
     }
@@ -317,22 +407,23 @@ private:
         return nullptr;
     }
 
-    std::string through_feed_forward(const RecordedStage& first, const std::string& prefix, int number, LayerForm& form) {
+    std::string through_feed_forward(const RecordedStage& first, int number, LayerForm& form) {
+        const std::string prefix = of_layer(number);
         const RecordedStage& bent_stage = *reader(first.name, "activation");
         form.gated = bent_stage.inputs.size() == 2;
         const RecordedStage *hidden = form.gated ? around(bent_stage.inputs[1]) : &first, *gate = around(bent_stage.inputs[0]);
         const RecordedStage* out = reader(bent_stage.name, "linear");
         if (hidden == nullptr || gate == nullptr || out == nullptr) refuse(bent_stage, "stands between other operations than linear maps");
-        if (form.gated) linear_around(*gate, Stage::FfnGate, number, prefix + "ffn.gate");
-        linear_around(*hidden, Stage::FfnHidden, number, prefix + "ffn.in");
+        if (form.gated) linear_around(*gate, ours(Stage::FfnGate, number), prefix + "ffn.gate");
+        linear_around(*hidden, ours(Stage::FfnHidden, number), prefix + "ffn.in");
         activation(bent_stage, form.gated, number);
-        linear_around(*out, Stage::FfnOut, number, prefix + "ffn.out");
+        linear_around(*out, ours(Stage::FfnOut, number), prefix + "ffn.out");
         return out->name;
     }
 
     void activation(const RecordedStage& stage, bool gated, int number) {
         const StagePair at{{}, nullptr, &stage};
-        use(stage, gated ? Stage::FfnGated : Stage::FfnActivation, number);
+        use(stage, ours(gated ? Stage::FfnGated : Stage::FfnActivation, number));
         const Numbers result = recorded(around_, at);
         try {
             std::optional<Numbers> factor;
@@ -346,6 +437,42 @@ private:
 
     // Before and after the layers.
 
+    /// Two texts may have tables of their own, where a model of ours has one for both: what is looked up, and positions, become vectors.
+    void begin_with_vectors() {
+        const RecordedStage* start = around(stream_);
+        if (start == nullptr) throw Error(fmt::format("{} is not what the code was given, and nothing made of it", escaped(stream_, 0)));
+        use(*start, ours(Stage::Embedding));
+        vectors_.push_back(recorded(around_, {{}, nullptr, start}));
+        if (vectors_.back().axes != "BTC" || vectors_.back().shape.size() != 3) refuse(*start, "has other axes than texts, positions and channels");
+        use_what_leads_to(*start);
+        parts_.config.position = PositionKind::None;
+    }
+    void use_what_leads_to(const RecordedStage& stage) {
+        for (const std::string& name : stage.inputs)
+            if (const RecordedStage* before = around(name); before != nullptr && used_.insert(name).second) use_what_leads_to(*before);
+    }
+
+    /// The words of both texts: the different vectors of the encoder, then those of the decoder.
+    void take_vectors() {
+        const Numbers &source = vectors_[0], &own = vectors_[1];
+        const std::int64_t width = source.shape[2];
+        if (own.shape[2] != width) throw Error("the vectors of the encoder and of the decoder have different lengths");
+        Numbers all{"TC", {(source.count() + own.count()) / width, width}, source.values, {}, 0};
+        all.values.insert(all.values.end(), own.values.begin(), own.values.end());
+        EmbeddedRows rows = rows_by_content(all);
+        const auto batch = [&](const Numbers& vectors, std::int64_t first) {
+            TokenBatch tokens{vectors.shape[1], {}, std::vector<std::int64_t>(static_cast<std::size_t>(vectors.shape[0]), vectors.shape[1])};
+            const auto begin = rows.tokens.ids.begin() + first;
+            tokens.ids.assign(begin, begin + vectors.shape[0] * vectors.shape[1]);
+            return tokens;
+        };
+        const TokenBatch target = batch(own, source.count() / width);
+        parts_.source = batch(source, 0);
+        rows.tokens = target;
+        take(std::move(rows));
+        parts_.of_vectors = true;
+    }
+
     void embed(const std::string& name) {
         const RecordedStage* start = around(name);
         if (start == nullptr) throw Error(fmt::format("{} is no embedding, and not what the code was given", escaped(name, 0)));
@@ -356,7 +483,7 @@ private:
         if (tokens->op != "embedding" && !(tokens->op == "given" && start == tokens))
             refuse(*tokens, "is no embedding, and not what the code was given");
         const bool given = tokens->op == "given";
-        if (parts_.config.embedding_factor == 1) use(*tokens, given ? Stage::Embedding : Stage::TokenEmbedding);
+        if (parts_.config.embedding_factor == 1) use(*tokens, ours(given ? Stage::Embedding : Stage::TokenEmbedding));
         const Numbers rows = recorded(around_, {{}, nullptr, tokens});
         if (rows.shape.size() < 2) refuse(*tokens, "has no axis of positions");
         parts_.of_vectors = given;
@@ -385,7 +512,7 @@ private:
         const RecordedStage* rows = scaled.inputs.size() == 1 ? around(scaled.inputs[0]) : nullptr;
         if (rows == nullptr || !std::isfinite(scaled.by)) refuse(scaled, "is not understood: its factor is not known");
         parts_.config.embedding_factor = scaled.by;
-        use(scaled, Stage::TokenEmbedding);
+        use(scaled, ours(Stage::TokenEmbedding));
         used_.insert(rows->name);
         return rows;
     }
@@ -397,8 +524,8 @@ private:
             if (const RecordedStage* each = around(name)) (name.starts_with("position_embedding") ? positions : tokens) = each;
         if (tokens == nullptr || positions == nullptr || sum.inputs.size() != 2)
             refuse(sum, "adds something else than a row for each token and one for each position");
-        use(sum, Stage::Embedding);
-        use(*positions, Stage::PositionEmbedding);
+        use(sum, ours(Stage::Embedding));
+        use(*positions, ours(Stage::PositionEmbedding));
         take_positions(*positions);
         return tokens;
     }
@@ -429,12 +556,19 @@ private:
     void head() {
         Config& config = parts_.config;
         const RecordedStage* normed = reader(stream_, "norm");
+        if (stack_ == Stack::Decoder && config.final_norm != (normed != nullptr))
+            throw Error("the encoder ends with a norm, and the decoder does not, or the other way round: those of a model of ours are alike");
         config.final_norm = normed != nullptr;
-        if (normed != nullptr) norm(*normed, Stage::FinalNorm, -1, "final_norm");
+        if (normed != nullptr) norm(*normed, ours(Stage::FinalNorm), of_stack("final_norm"));
         const RecordedStage* logits = reader(normed != nullptr ? normed->name : stream_, "linear");
-        config.lm_head = logits != nullptr;
+        config.lm_head = logits != nullptr && stack_ == Stack::Main;
         if (logits == nullptr) return;
-        linear_around(*logits, Stage::Logits, -1, "lm_head");
+        if (stack_ == Stack::Decoder) {
+            parts_.without_head = true;
+            used_.insert({logits->name, "changed_" + logits->name});
+            return;
+        }
+        linear_around(*logits, ours(Stage::Logits), "lm_head");
         if (const std::int64_t width = parts_.parameters["lm_head.weight"].columns; width != config.vocab_size || parts_.of_vectors)
             refuse(*logits, fmt::format("gives {} numbers for a vocabulary of {}: it is no output head of ours", width,
                                         parts_.of_vectors ? 0 : config.vocab_size));
@@ -464,12 +598,17 @@ private:
     void settle_sizes() {
         Config& config = parts_.config;
         const RecordedAttention& first = graph_.attentions.front();
-        config.num_layers = static_cast<std::int64_t>(layers_.size());
-        const auto beside = static_cast<std::int64_t>(layers_.front().size());
+        const bool of_two = stack_ == Stack::Decoder;
+        config.num_layers = layers_in(stack_);
+        if (of_two && layers_in(Stack::Encoder) != config.num_layers) config.encoder_layers = layers_in(Stack::Encoder);
+        const auto beside = static_cast<std::int64_t>(layers_.front().own.size());
         config.num_heads = beside * first.size('H');
         config.num_kv_heads = first.size('G') == first.size('H') ? 0 : beside * first.size('G');
         config.d_head = config.num_heads * first.size('D') == config.d_model ? 0 : first.size('D');
-        if (form_.feed_forward) config.d_ff = parts_.parameters.at("layers.0.ffn.in.weight").columns;
+        if (form_.feed_forward) config.d_ff = parts_.parameters.at(of_layer(0) + "ffn.in.weight").columns;
+        if (const auto encoder = parts_.parameters.find("encoder.layers.0.ffn.in.weight");
+            of_two && form_.feed_forward && encoder->second.columns != config.d_ff)
+            config.encoder_ff = encoder->second.columns;
         config.output_projection = form_.output_projection;
         config.residual = form_.residual;
         config.feed_forward = form_.feed_forward;
@@ -500,11 +639,12 @@ private:
 
     /// A decoder of ours is causal, an encoder is not, padding stands at the end, and there is no other mask.
     void settle_masks() {
+        if (stack_ == Stack::Decoder) return settle_masks_of_two();
         std::optional<MaskForm> first;
         std::vector<LayerKind> kinds;
-        for (const std::span<const RecordedAttention>& layer : layers_) {
+        for (const LayerPlace& layer : layers_) {
             std::optional<std::int64_t> window;
-            for (const RecordedAttention& attention : layer) {
+            for (const RecordedAttention& attention : layer.own) {
                 const MaskForm own = mask_of(graph_, attention, step_, parameter_);
                 if (!first) first = own;
                 if (own.causal != first->causal || own.lengths != first->lengths || own.window != window.value_or(own.window))
@@ -516,7 +656,27 @@ private:
         if (std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.window > 0; }))
             parts_.config.layer_kinds = std::move(kinds);
         parts_.config.architecture = first->causal ? Architecture::DecoderOnly : Architecture::Encoder;
+        parts_.causal = first->causal;
         if (!first->lengths.empty()) parts_.tokens.lengths = first->lengths;
+    }
+
+    /// The encoder's attentions and those that read its result hide the padding of the source, the decoder's own that of its text.
+    void settle_masks_of_two() {
+        std::optional<MaskForm> own, other;
+        const auto expect = [&](const RecordedAttention& attention, std::optional<MaskForm>& first) {
+            const MaskForm form = mask_of(graph_, attention, step_, parameter_);
+            if (!first) first = form;
+            if (form != *first || form.window != 0) refuse(attention, "has another mask than the first attention of its kind");
+            if (form.causal && &first == &other) refuse(attention, "hides keys by their number from queries of another text, or in an encoder");
+        };
+        for (const LayerPlace& layer : layers_) {
+            for (const RecordedAttention& each : layer.own) expect(each, layer.stack == Stack::Encoder ? other : own);
+            for (const RecordedAttention& each : layer.cross) expect(each, other);
+        }
+        parts_.config.architecture = Architecture::EncoderDecoder;
+        parts_.causal = own->causal;
+        if (!own->lengths.empty()) parts_.tokens.lengths = own->lengths;
+        if (!other->lengths.empty()) parts_.source.lengths = other->lengths;
     }
 
     /// Of what may be added to the scores, only ALiBi has a place in a model of ours, as the comparison will show.
@@ -524,6 +684,8 @@ private:
         std::optional<bool> biased;
         for (const RecordedAttention& each : graph_.attentions) {
             const bool own = is_biased(graph_, each, step_, parameter_);
+            if (each.cross && own) refuse(each, "adds something to the scores of a cross-attention");
+            if (each.cross) continue;
             if (own != biased.value_or(own)) refuse(each, "adds something to its scores, or does not, unlike the first attention");
             biased = own;
         }
@@ -535,7 +697,7 @@ private:
     void settle_head_norms() {
         const bool normed = graph_.attentions.front().find("q_normed") != nullptr;
         for (const RecordedAttention& each : graph_.attentions)
-            if ((each.find("q_normed") != nullptr) != normed)
+            if ((each.find("q_normed") != nullptr) != (normed && !each.cross))
                 refuse(each, "norms queries and keys, or does not, unlike the first attention");
         if (!normed) return;
         parts_.config.qk_norm = QueryKeyNorm::PerHead;
@@ -547,7 +709,7 @@ private:
         const std::optional<RotationForm>& form = rotation_.form();
         const bool rotates = graph_.attentions.front().find("q_rotated") != nullptr;
         for (const RecordedAttention& each : graph_.attentions)
-            if ((each.find("q_rotated") != nullptr) != rotates)
+            if ((each.find("q_rotated") != nullptr) != (rotates && !each.cross))
                 refuse(each, "rotates queries and keys, or does not, unlike the first attention");
         if (!rotates) return;
         Config& config = parts_.config;
@@ -588,7 +750,10 @@ private:
     const FindParameter& parameter_;
     Follower around_;
     ModelParts parts_;
-    std::vector<std::span<const RecordedAttention>> layers_;  ///< the attention of each layer, or its heads
+    std::vector<LayerPlace> layers_;                          ///< of an encoder-decoder first those of the encoder
+    Stack stack_ = Stack::Main;                               ///< the one that is looked at
+    std::string memory_;                                      ///< the encoder's result
+    std::vector<Numbers> vectors_;                            ///< what encoder and decoder begin with
     LayerForm form_;                                          ///< of the first layer
     std::string stream_;                                      ///< the sum that the layers add to, as far as they were read
     std::string table_;                                       ///< parameter of the tokens' embedding

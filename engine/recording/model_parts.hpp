@@ -27,7 +27,10 @@ struct ModelParts {
     std::map<std::string, FoundMatrix> parameters;  ///< by our names; a bias that the code lacks is missing
     std::vector<StagePair> stages;                  ///< those of the recording that our model has, too
     TokenBatch tokens;                              ///< what was recorded
-    bool of_vectors = false;                        ///< the code was given vectors: token i is the i-th different one of them
+    TokenBatch source;                              ///< what the encoder of an encoder-decoder read
+    bool causal = false;                            ///< whether the (decoder's) own attention hides what follows
+    bool of_vectors = false;  ///< the code was given vectors, or has a table for each of two texts: token i is the i-th different one of them
+    bool without_head = false;  ///< the output head was left out, because it knows no vectors
 };
 
 /// Reads parameters and numbers, but does not prove anything. Throws Error in one sentence that names the attention, operation or line that

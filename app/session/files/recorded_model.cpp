@@ -35,6 +35,8 @@ OpenedAsModel open_as_model(const RecordedNumbers& recorded, const std::stop_tok
     const std::shared_ptr<const OpenedModel> made = OpenedModel::open(folder);
     OpenedAsModel result{folder, document_of_model(made), model.proof()};
     result.document.texts = texts_of(model.tokens, made->text());
+    if (!model.source.ids.empty()) result.document.source_texts = texts_of(model.source, made->text());
+    result.document.forward.masks.causal = model.causal;
     return result;
 }
 
