@@ -333,7 +333,9 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
     JsonObject json = read_config(folder);
     if (folder.config.architecture == Architecture::EncoderDecoder) {
         const auto last = static_cast<std::int32_t>(folder.config.vocab_size - 1);
-        if (!json.read("decoder_start_token_id", folder.decoder_start, 0, last)) json.fail_missing("decoder_start_token_id");
+        std::int32_t start = 0;
+        if (json.read("decoder_start_token_id", start, 0, last)) folder.decoder_start = start;
+        else if (folder.family != &kOwnFamily) json.fail_missing("decoder_start_token_id");
     }
     folder.weights = WeightFiles::open_folder(folder.path);
     folder.names = TensorNames(*folder.weights, *folder.family);
@@ -361,7 +363,7 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
     folder.names = TensorNames(*folder.weights, *folder.family);
     folder.model_type = model.architecture;
     folder.config = std::move(model.config);
-    folder.decoder_start = model.decoder_start;
+    if (folder.config.architecture == Architecture::EncoderDecoder) folder.decoder_start = model.decoder_start;
     folder.assumed = std::move(model.assumed);
     folder.unread = std::move(model.unread);
     folder.notes = std::move(model.notes);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct ModelFolder {
     TensorNames names;                                ///< of the weights
     std::vector<TensorUse> tensors;                   ///< every tensor of the checkpoint, in its order
     std::shared_ptr<const ModelTokenizer> tokenizer;  ///< null if there is none
-    std::int32_t decoder_start = 0;                   ///< encoder-decoders: the token that every decoder text begins with
+    std::optional<std::int32_t> decoder_start;        ///< published encoder-decoders: the token that every decoder text begins with
     std::vector<std::int32_t> ends;                   ///< generation stops at any of these tokens; see end_tokens.hpp
     std::vector<std::string> assumed;                 ///< see GgufModel: settings the file omits
     std::vector<std::string> notes;                   ///< harmless oddities, one sentence each

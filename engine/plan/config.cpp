@@ -187,7 +187,7 @@ void validate(const Config& config) {
     require_residual_from_norm(config);
     require_embedding(config);
     require_buckets(config);
-    require_range("encoder_layers", config.encoder_layers, 0, std::int64_t{1} << 10);
+    require_range("encoder_layers", config.encoder_layers, kNoLayers, std::int64_t{1} << 10);
     require_range("encoder_ff", config.encoder_ff, 0, std::int64_t{1} << 18);
     require_factor("score_factor", config.score_factor);
     require_factor("score_cap", config.score_cap);

@@ -85,6 +85,8 @@ enum class Init : std::uint8_t {
 /// No text may be longer, in tokens.
 inline constexpr std::int64_t kMostPositions = std::int64_t{1} << 20;
 
+inline constexpr std::int64_t kNoLayers = -1;
+
 struct Config {
     Architecture architecture = Architecture::DecoderOnly;
     std::int64_t vocab_size = 1;
@@ -95,7 +97,7 @@ struct Config {
     std::int64_t num_kv_heads = 0;    ///< key/value heads, each shared by num_heads / num_kv_heads query heads (GQA); 0: num_heads
     std::int64_t d_head = 0;          ///< 0: d_model / num_heads
     std::int64_t num_layers = 2;      ///< of each stack
-    std::int64_t encoder_layers = 0;  ///< encoder layers of an encoder-decoder; 0: num_layers
+    std::int64_t encoder_layers = 0;  ///< encoder layers of an encoder-decoder; 0: num_layers; kNoLayers: the source's embedding is read
     std::int64_t d_ff = 128;
     std::int64_t encoder_ff = 0;  ///< encoder d_ff of an encoder-decoder; 0: d_ff
 
@@ -150,7 +152,11 @@ struct Config {
     /// Whether query heads share keys and values: head h uses key/value head h / group_size().
     bool grouped() const { return kv_heads() != num_heads; }
     std::int64_t group_size() const { return num_heads / kv_heads(); }
-    std::int64_t layers_of(Stack stack) const { return stack == Stack::Encoder && encoder_layers > 0 ? encoder_layers : num_layers; }
+    std::int64_t layers_of(Stack stack) const {
+        return stack != Stack::Encoder || encoder_layers == 0 ? num_layers : std::max<std::int64_t>(encoder_layers, 0);
+    }
+    /// A norm behind the last layer; a stack without layers has none.
+    bool ends_with_norm(Stack stack) const { return final_norm && layers_of(stack) > 0; }
     /// The number of layers of the deepest stack.
     std::int64_t most_layers() const { return std::max(layers_of(Stack::Encoder), layers_of(Stack::Decoder)); }
     std::int64_t ff_of(Stack stack) const { return stack == Stack::Encoder && encoder_ff > 0 ? encoder_ff : d_ff; }

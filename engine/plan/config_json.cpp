@@ -171,7 +171,7 @@ Config config_from_json(JsonObject object, Config config) {
     object.read("embedding_factor", config.embedding_factor, -kMost, kMost);
     object.read("d_embedding", config.d_embedding, 0, kMaxSize);
     object.read("embedding_norm", config.embedding_norm);
-    object.read("encoder_layers", config.encoder_layers, 0, kMaxSize);
+    object.read("encoder_layers", config.encoder_layers, kNoLayers, kMaxSize);
     object.read("encoder_ff", config.encoder_ff, 0, kMaxSize);
     object.read("head_transform", config.head_transform);
     object.read("head_factor", config.head_factor, -kMost, kMost);

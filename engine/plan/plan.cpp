@@ -85,7 +85,7 @@ private:
             x = layer({stack, i}, x, memory);
             plan_.streams_.push_back(x);
         }
-        return config_.final_norm ? norm({Stage::FinalNorm, -1, stack}, x, stack_prefix(stack) + "final_norm") : x;
+        return config_.ends_with_norm(stack) ? norm({Stage::FinalNorm, -1, stack}, x, stack_prefix(stack) + "final_norm") : x;
     }
 
     /// Returns the stream after the layer.

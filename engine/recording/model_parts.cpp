@@ -207,8 +207,6 @@ private:
     void number_layers() {
         const auto decodes = [](const LayerPlace& each) { return !each.cross.empty(); };
         if (std::none_of(layers_.begin(), layers_.end(), decodes)) return;
-        if (decodes(layers_.front()))
-            refuse(layers_.front().cross.front(), "reads a text whose encoder was not recorded: record both, or a model of one text");
         for (LayerPlace& each : layers_) each.stack = decodes(each) ? Stack::Decoder : Stack::Encoder;
         for (std::size_t i = 1; i < layers_.size(); ++i)
             if (decodes(layers_[i - 1]) && !decodes(layers_[i]))
@@ -222,14 +220,21 @@ private:
     /// The layers of the encoder, and the result that the decoder's attentions read.
     void encoder() {
         stack_ = Stack::Encoder;
-        for (std::size_t i = 0; i < layers_.size(); ++i)
-            if (layers_[i].stack == Stack::Encoder) layer(i);
-        const RecordedStage* normed = reader(stream_, "norm");
         const auto first = std::find_if(layers_.begin(), layers_.end(), [](const LayerPlace& each) { return !each.cross.empty(); });
         memory_ = memory_of(first->cross.front());
-        parts_.config.final_norm = normed != nullptr && normed->name == memory_;
-        if (parts_.config.final_norm) norm(*normed, ours(Stage::FinalNorm), of_stack("final_norm"));
-        else if (memory_ != stream_) refuse(first->cross.front(), "reads something else than the encoder's result");
+        if (first == layers_.begin()) {  // a decoder alone, which was given what it reads
+            stream_ = memory_;
+            begin_with_vectors();
+        }
+        for (std::size_t i = 0; i < layers_.size(); ++i)
+            if (layers_[i].stack == Stack::Encoder) layer(i);
+        if (memory_ != stream_) {
+            const RecordedStage* normed = norm_named(memory_);
+            if (normed == nullptr || normed->inputs != std::vector{stream_})
+                refuse(first->cross.front(), "reads something else than the encoder's result");
+            parts_.config.final_norm = true;
+            norm(*normed, ours(Stage::FinalNorm), of_stack("final_norm"));
+        } else parts_.config.final_norm = false;
         stack_ = Stack::Decoder;
     }
 
@@ -556,7 +561,7 @@ private:
     void head() {
         Config& config = parts_.config;
         const RecordedStage* normed = reader(stream_, "norm");
-        if (stack_ == Stack::Decoder && config.final_norm != (normed != nullptr))
+        if (layers_in(Stack::Encoder) > 0 && config.final_norm != (normed != nullptr))
             throw Error("the encoder ends with a norm, and the decoder does not, or the other way round: those of a model of ours are alike");
         config.final_norm = normed != nullptr;
         if (normed != nullptr) norm(*normed, ours(Stage::FinalNorm), of_stack("final_norm"));
@@ -600,14 +605,15 @@ private:
         const RecordedAttention& first = graph_.attentions.front();
         const bool of_two = stack_ == Stack::Decoder;
         config.num_layers = layers_in(stack_);
-        if (of_two && layers_in(Stack::Encoder) != config.num_layers) config.encoder_layers = layers_in(Stack::Encoder);
+        const std::int64_t encoder_layers = layers_in(Stack::Encoder);
+        if (of_two && encoder_layers != config.num_layers) config.encoder_layers = encoder_layers == 0 ? kNoLayers : encoder_layers;
         const auto beside = static_cast<std::int64_t>(layers_.front().own.size());
         config.num_heads = beside * first.size('H');
         config.num_kv_heads = first.size('G') == first.size('H') ? 0 : beside * first.size('G');
         config.d_head = config.num_heads * first.size('D') == config.d_model ? 0 : first.size('D');
         if (form_.feed_forward) config.d_ff = parts_.parameters.at(of_layer(0) + "ffn.in.weight").columns;
         if (const auto encoder = parts_.parameters.find("encoder.layers.0.ffn.in.weight");
-            of_two && form_.feed_forward && encoder->second.columns != config.d_ff)
+            encoder != parts_.parameters.end() && encoder->second.columns != config.d_ff)
             config.encoder_ff = encoder->second.columns;
         config.output_projection = form_.output_projection;
         config.residual = form_.residual;

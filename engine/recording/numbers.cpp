@@ -250,14 +250,17 @@ Numbers normed(Numbers numbers, const NormRule& rule) {
     for (std::int64_t row = 0; width > 0 && row < numbers.count() / width; ++row) {
         const std::span<double> x(numbers.values.data() + row * width, place(width)),
             slack(numbers.slack.data() + row * width, place(width));
-        double mean = 0, squares = 0;
-        for (const double each : x) mean += each / static_cast<double>(width);
-        if (!rule.has_mean) mean = 0;
+        double mean = 0, size_of_mean = 0, squares = 0;  // a mean is rounded by the size of what it is the mean of
+        for (const double each : x) {
+            mean += each / static_cast<double>(width);
+            size_of_mean += std::abs(each) / static_cast<double>(width);
+        }
+        if (!rule.has_mean) mean = size_of_mean = 0;
         for (const double each : x) squares += (each - mean) * (each - mean) / static_cast<double>(width);
         const double scale = 1 / std::sqrt(squares + rule.eps);
         for (std::size_t i = 0; i < x.size(); ++i) {
             const double gain = rule.gain.empty() ? 1 : rule.gain[i], shift = rule.shift.empty() ? 0 : rule.shift[i];
-            const double size = (std::abs(x[i]) + std::abs(mean)) * scale * std::abs(gain) + std::abs(shift);
+            const double size = (std::abs(x[i]) + size_of_mean) * scale * std::abs(gain) + std::abs(shift);
             x[i] = (x[i] - mean) * scale * gain + shift;
             slack[i] = slack[i] * scale * std::abs(gain) + rounding(numbers.eps, static_cast<double>(width) + 8, size);
         }

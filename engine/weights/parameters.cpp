@@ -71,7 +71,7 @@ private:
             add(prefix + "position_bias.weight", {{Axis::N, config_.position_buckets}, {Axis::H, config_.num_heads}});
         if (config_.embedding_norm) norm(prefix + "embedding_norm");
         for (std::int64_t i = 0; i < config_.layers_of(stack); ++i) layer(prefix + "layers." + std::to_string(i) + ".", stack);
-        if (config_.final_norm) norm(prefix + "final_norm");
+        if (config_.ends_with_norm(stack)) norm(prefix + "final_norm");
     }
     void layer(const std::string& prefix, Stack stack) {
         const Dim c{Axis::C, config_.d_model}, f{Axis::F, config_.ff_of(stack)};

@@ -166,6 +166,10 @@ std::vector<Case> cases() {
         c.config.norm = NormPlacement::Post;
         c.config.stack_positions = c.config.embedding_norm = true;
     });
+    with("decoder that reads the source's embedding", [](Case& c) {
+        c.config.architecture = Architecture::EncoderDecoder;
+        c.config.encoder_layers = kNoLayers;
+    });
     with("encoder-decoder without feed-forward", [](Case& c) {
         c.config.architecture = Architecture::EncoderDecoder;
         c.config.feed_forward = c.config.final_norm = false;

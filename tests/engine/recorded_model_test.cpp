@@ -136,7 +136,7 @@ TEST_F(RecordedModelTest, WhatNoModelOfOursComputesIsRefusedInOneSentence) {
     } cases[] = {
         {R"("name":"weights","op":"softmax")", R"("name":"weights","op":"mix")", "layers.0.attention/weights (model_test.py:"},
         {R"("name":"weights","op":"softmax")", R"("name":"weights","op":"mix")", "is mix, which an attention of ours does not have there"},
-        {R"("kind":"self")", R"("kind":"cross")", "has keys of another text than its queries"},
+        {R"("kind":"self")", R"("kind":"cross")", "follows no attention of its own text in its layer"},
         {R"("calls":1)", R"("calls":3)", "ran 3 times in this step"},
         {R"("scale":0.5)", R"("scale":null)", "scales its scores by more than one number"},
         {R"("name":"final_norm","op":"norm")", R"("name":"final_norm","op":"given")", "final_norm (model_test.py:"},

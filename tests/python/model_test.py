@@ -409,6 +409,74 @@ class ModelTest(reading.FolderTest):
                     expected = swap(model(swap(chosen)))[:, 0].detach().numpy()
                     np.testing.assert_allclose(self.results(folder, ids, stage), expected, rtol=2e-5, atol=2e-5)
 
+    def test_encoder_decoders_and_decoders_alone(self):
+        """The words are the different vectors of the source, then those of the target; other texts of them give what PyTorch gives."""
+        whole = lambda encoder=2, decoder=2, **given: nn.Transformer(12, 3, encoder, decoder, 24, batch_first=True, **given)
+        layer = lambda **given: nn.TransformerDecoderLayer(12, 3, 24, batch_first=True, **given)
+        models = {"post": whole(), "pre": whole(norm_first=True), "uneven": whole(1, 3), "layer": layer(),
+                  "layers": nn.TransformerDecoder(layer(norm_first=True), 2), "normed": nn.TransformerDecoder(layer(), 2, nn.LayerNorm(12))}
+        for name, model in models.items():
+            for causal in (True, False):
+                with self.subTest(name, causal=causal):
+                    source, target, model = torch.randn(2, 5, 12), torch.randn(2, 4, 12), model.eval()
+                    is_whole = isinstance(model, nn.Transformer)
+
+                    def compute(source, target, model=model, causal=causal, is_whole=is_whole):
+                        mask = torch.full((target.shape[1],) * 2, -math.inf).triu(1) if causal else None
+                        return model(*((source, target) if is_whole else (target, source)), tgt_mask=mask)
+
+                    path = self.path()
+                    with attnscope.record(path, model):
+                        compute(source, target)
+                    folder, _ = self.opened(path)
+                    if not causal:
+                        continue
+                    vectors = torch.cat([source.view(-1, 12), target.view(-1, 12)])
+                    a, b = [3, 0, 9, 1], [17, 2, 12]
+                    with torch.no_grad():
+                        expected = compute(vectors[a][None], vectors[b][None])[0].numpy()
+                    last = "norm_2" if name == "layer" else "residual_2" if name == "layers" else "final_norm"
+                    done = run("export", "--model", folder, "--source", " ".join(map(str, a)), "--text", " ".join(map(str, b)), "--stage", last,
+                               *(["--layer", "1"] if name == "layers" else []), "--out", self.path("last.npy"))
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    np.testing.assert_allclose(np.load(self.path("last.npy"))[0], expected, rtol=2e-5, atol=2e-5)
+
+    def test_padding_of_two_texts(self):
+        model, source, target = nn.Transformer(12, 2, 2, 2, 24, batch_first=True).eval(), torch.randn(2, 5, 12), torch.randn(2, 4, 12)
+        of_source, of_target = torch.arange(5) >= torch.tensor([[5], [3]]), torch.arange(4) >= torch.tensor([[2], [4]])
+        mask = torch.ones(4, 4, dtype=torch.bool).triu(1)
+        for memory, code in ((of_source, 0), (None, 2)):
+            path = self.path()
+            with attnscope.record(path, model):
+                model(source, target, tgt_mask=mask, src_key_padding_mask=of_source, tgt_key_padding_mask=of_target,
+                      memory_key_padding_mask=memory)
+            if code == 0:
+                self.opened(path)
+            else:
+                shutil.rmtree(self.path("model"), ignore_errors=True)
+                self.assertRegex(self.refused(path), r"decoder\.layers\.0\.multihead_attn .* has another mask than the first attention of its kind")
+
+    def test_two_tables_become_vectors(self):
+        class Translator(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.theirs, self.ours, self.places = nn.Embedding(20, 12), nn.Embedding(30, 12), nn.Embedding(9, 12)
+                self.layers, self.head = nn.Transformer(12, 2, 1, 1, 24, batch_first=True), nn.Linear(12, 30)
+
+            def forward(self, source, target):
+                source, target = (table(ids) * 3.5 + self.places(torch.arange(ids.shape[1]))
+                                  for table, ids in ((self.theirs, source), (self.ours, target)))
+                return self.head(self.layers(source, target, tgt_mask=torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)))
+
+        path, model = self.path(), Translator().eval()
+        with attnscope.record(path, model):
+            model(torch.randint(20, (2, 5)), torch.randint(30, (2, 4)))
+        folder = self.path("model")
+        shutil.rmtree(folder, ignore_errors=True)
+        done = run("recording", path, "--model", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("The output head was left out", done.stdout)
+
     def test_multihead_attention(self):
         torch.manual_seed(4)
         model, x = nn.MultiheadAttention(8, 4, batch_first=True), torch.randn(2, 6, 8)

@@ -126,7 +126,8 @@ void draw_chooser(PanelContext& context, ImVec2 at, float height) {
     const auto& [colors, fonts, scale] = context.theme;
     ViewState& view = context.view;
     const Structure& structure = context.structure();
-    const bool low = height < context.px(kPictures), stacks = structure.config.architecture == Architecture::EncoderDecoder && !low;
+    const bool low = height < context.px(kPictures), two = structure.config.architecture == Architecture::EncoderDecoder;
+    const bool stacks = two && structure.config.layers_of(Stack::Encoder) > 0 && !low;
     const float row = context.px(low ? 20 : stacks ? 24 : 28), gap = context.px(low ? 3 : stacks ? 6 : 8);
     float y = at.y + context.px(low ? 3 : 10);
     if (stacks) {

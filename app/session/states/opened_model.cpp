@@ -13,7 +13,7 @@ namespace {
 
 std::unique_ptr<const TextModel> text_in(const ModelFolder& folder) {
     TextConventions conventions;
-    if (folder.config.architecture == Architecture::EncoderDecoder) conventions.decoder_start = folder.decoder_start;
+    conventions.decoder_start = folder.decoder_start;
     conventions.ends = folder.ends;
     conventions.pairs = folder.config.num_segments > 1;
     return std::make_unique<const TextModel>(folder.tokenizer, folder.config.vocab_size, std::move(conventions));
