@@ -89,11 +89,12 @@ void look_at_scale(const Evidence& evidence) {
     if (is_about(scale, 1 / width))
         return evidence.add(
             gravity, "scaled_twice", scaled,
-            fmt::format("The scores are divided by {}, which is √{} twice: the weights come out more equal than they should.", width, width));
+            fmt::format("The scores are divided by {}, which is √{} twice: the weights come out more equal than they should.", width,
+                        width));
     if (is_about(scale, 1 / (2 * width)))
-        return evidence.add(gravity, "scaled_twice", scaled,
-                            fmt::format("The scores are divided by {}, and not by √{}: d ** 1 / 2 is half of d, d ** 0.5 its root.", 2 * width,
-                                        width));
+        return evidence.add(
+            gravity, "scaled_twice", scaled,
+            fmt::format("The scores are divided by {}, and not by √{}: d ** 1 / 2 is half of d, d ** 0.5 its root.", 2 * width, width));
     if (width > 2 && is_about(scale, root))
         return evidence.add(gravity, "other", scaled,
                             fmt::format("The scores are multiplied by √{} = {:.3g}; they must be divided by it.", width, root));
@@ -141,10 +142,11 @@ void look_at_heads(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
     for (const Fact& fact : attention.facts)
         if (fact.what == "heads_split_without_transpose")
-            evidence.add(Gravity::Wrong, "heads_split_without_transpose", attention.find(fact.name.empty() ? "q" : fact.name),
-                         fmt::format("The heads{} are cut by a reshape alone, which cuts positions instead of channels: reshape to B, T, H, D "
-                                     "first, then transpose.",
-                                     fact.name.empty() ? "" : " of " + escaped(fact.name)));
+            evidence.add(
+                Gravity::Wrong, "heads_split_without_transpose", attention.find(fact.name.empty() ? "q" : fact.name),
+                fmt::format("The heads{} are cut by a reshape alone, which cuts positions instead of channels: reshape to B, T, H, D "
+                            "first, then transpose.",
+                            fact.name.empty() ? "" : " of " + escaped(fact.name)));
     if (attention.has_fact("keys_not_transposed"))
         evidence.add(Gravity::Wrong, "other", attention.find("scores"),
                      "The scores sum over the positions of the keys instead of their channels: k has to be transposed.");
@@ -257,8 +259,9 @@ void look_at_operands(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
     if (attention.of_library) return;
     if (attention.has_fact("values_of_queries"))
-        evidence.add(Gravity::Wrong, "other", attention.find("v"),
-                     "The values come from where the queries come from, and the keys from elsewhere: the weights belong to other positions.");
+        evidence.add(
+            Gravity::Wrong, "other", attention.find("v"),
+            "The values come from where the queries come from, and the keys from elsewhere: the weights belong to other positions.");
     if (attention.has_fact("added_to_memory"))
         evidence.add(Gravity::Wrong, "qk_swapped", attention.find("q"),
                      "The result is added to what keys and values come from: the queries come from the wrong side.");
@@ -267,14 +270,16 @@ void look_at_operands(const Evidence& evidence) {
 void look_at_positions(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
     if (attention.has_fact("positions_of_texts"))
-        evidence.add(Gravity::Wrong, "softmax_over_batch", nullptr,
-                     fmt::format("The attention takes the axis of {} for texts and runs over that of {}, but positions were added along the "
-                                 "former: transpose, or give batch_first=True to PyTorch's modules.",
-                                 attention.size('B'), attention.size('T')));
+        evidence.add(
+            Gravity::Wrong, "softmax_over_batch", nullptr,
+            fmt::format("The attention takes the axis of {} for texts and runs over that of {}, but positions were added along the "
+                        "former: transpose, or give batch_first=True to PyTorch's modules.",
+                        attention.size('B'), attention.size('T')));
     for (const Fact& fact : attention.facts)
         if (fact.what == "rotated_by" && !attention.of_library)
-            evidence.add(Gravity::Wrong, "position_offset", attention.find("q_rotated"),
-                         fmt::format("Queries and keys are rotated by the number of their {}, and not by their position.", escaped(fact.name)));
+            evidence.add(
+                Gravity::Wrong, "position_offset", attention.find("q_rotated"),
+                fmt::format("Queries and keys are rotated by the number of their {}, and not by their position.", escaped(fact.name)));
 }
 
 void look_at_facts(const Evidence& evidence) {

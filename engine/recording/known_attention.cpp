@@ -164,9 +164,8 @@ MaskForm mask_of(const RecordedGraph& graph, const RecordedAttention& attention,
         const std::int64_t back = i / keys % queries - i % keys;
         const bool outside = form.window > 0 && std::abs(back) >= form.window;
         if (is_hidden(i) != (outside || (form.causal && back < 0) || is_padding(i)))
-            refuse(at,
-                   "hides other keys than those after the query, outside of a window or behind the end of a text: no model of ours has "
-                   "such a mask");
+            refuse(at, "hides other keys than those after the query, outside of a window or behind the end of a text: no model of ours has "
+                       "such a mask");
     }
     return form;
 }

@@ -24,8 +24,8 @@ std::string memory_of(const RecordedAttention& attention);
 bool is_biased(const RecordedGraph& graph, const RecordedAttention& attention, const RecordedStep& step, const FindParameter& parameter);
 /// What a mask hides.
 struct MaskForm {
-    bool causal = false;      ///< the keys after the query
-    std::int64_t window = 0;  ///< keys as far from the query as this, or farther; 0: none, as far as the recorded text shows
+    bool causal = false;                ///< the keys after the query
+    std::int64_t window = 0;            ///< keys as far from the query as this, or farther; 0: none, as far as the recorded text shows
     std::vector<std::int64_t> lengths;  ///< [B] of each text, where its padding begins, which it hides; empty: it hides none
     bool operator==(const MaskForm&) const = default;
 };

@@ -35,8 +35,9 @@ void look_at_sign(const Evidence& evidence) {
         if (stage.op != "bias" || axes.size() != mask->shape.size() || !axes.ends_with("TS")) continue;
         const std::optional<double> added = triangle_of(numbers_of(evidence.step.read(stage.mask), axes, evidence.step.source()));
         if (added && std::abs(*added) < kTooLittle)
-            evidence.add(Gravity::Wrong, "mask_missing", &stage,
-                         fmt::format("The mask adds {:.4g} to the scores, where it must put a large negative number: it hides nothing.", *added));
+            evidence.add(
+                Gravity::Wrong, "mask_missing", &stage,
+                fmt::format("The mask adds {:.4g} to the scores, where it must put a large negative number: it hides nothing.", *added));
     }
 }
 
@@ -86,8 +87,9 @@ void look_at_mask(const Evidence& evidence) {
     const Seen seen = pattern_of(*numbers);
     if (evidence.attention.cross) {  // queries and keys of two texts have orders of their own
         if (seen == Seen::NothingAhead && !evidence.attention.of_library)
-            evidence.add(Gravity::Unusual, "other", stage,
-                         "The mask of a cross-attention is causal: a query sees only as much of the other text as there is before it in its own.");
+            evidence.add(
+                Gravity::Unusual, "other", stage,
+                "The mask of a cross-attention is causal: a query sees only as much of the other text as there is before it in its own.");
         return;
     }
     switch (seen) {
@@ -185,10 +187,11 @@ void look_at_mask_of_heads(const Evidence& evidence) {
         if (axes.find('B') != std::string::npos || axes.find('S') == std::string::npos || axes.find('H') == std::string::npos) continue;
         const Numbers numbers = numbers_of(evidence.step.read(stage.mask), axes, evidence.step.source());
         if (numbers.size('T') > 1 || !differs_between_heads(numbers)) continue;
-        evidence.add(Gravity::Wrong, "other", &stage,
-                     fmt::format("The mask has a row for each of {0} heads, and the same for all texts. If it has one for each of {0} texts, it "
-                                 "lacks an axis: it has to be B, 1, 1, S.",
-                                 attention.size('H')));
+        evidence.add(
+            Gravity::Wrong, "other", &stage,
+            fmt::format("The mask has a row for each of {0} heads, and the same for all texts. If it has one for each of {0} texts, it "
+                        "lacks an axis: it has to be B, 1, 1, S.",
+                        attention.size('H')));
     }
 }
 
@@ -196,7 +199,8 @@ void look_at_mask_of_heads(const Evidence& evidence) {
 void look_at_nan(const Evidence& evidence) {
     for (const RecordedStage& stage : evidence.attention.stages) {
         if ((stage.op != "mask" && stage.op != "bias" && stage.op != "scale" && stage.op != "cap") || stage.inputs.empty()) continue;
-        const std::optional<Numbers> before = evidence.numbers(evidence.attention.find(stage.inputs.front())), after = evidence.numbers(&stage);
+        const std::optional<Numbers> before = evidence.numbers(evidence.attention.find(stage.inputs.front())),
+                                     after = evidence.numbers(&stage);
         if (!before || !after || before->shape != after->shape) continue;
         for (std::size_t i = 0; i < after->values.size(); ++i)
             if (std::isnan(after->values[i]) && !std::isnan(before->values[i]))

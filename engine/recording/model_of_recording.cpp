@@ -59,8 +59,8 @@ class Proof {
 public:
     Proof(const RecordedGraph& graph, const RecordedStep& step, const FindParameter& parameter, const ModelParts& parts,
           const std::shared_ptr<const Parameters<float>>& parameters, const std::stop_token& stop)
-        : graph_(graph), step_(step), parameter_(parameter), lengths_(parts.tokens.lengths), exact_(pass(parameters_of<double>(parts), parts, stop)),
-          rounded_(pass(parameters, parts, stop)) {
+        : graph_(graph), step_(step), parameter_(parameter), lengths_(parts.tokens.lengths),
+          exact_(pass(parameters_of<double>(parts), parts, stop)), rounded_(pass(parameters, parts, stop)) {
         for (const StagePair& pair : parts.stages)
             if (const NamedArray* header = step.find(pair.name())) eps_ = std::max(eps_, eps_of(header->dtype));
     }
@@ -217,7 +217,8 @@ std::string RecordedModel::proof() const {
     const std::int64_t most = config.architecture == Architecture::EncoderDecoder ? config.most_layers() : config.num_layers;
     const std::string layers = most == 1 ? "" : fmt::format(" of layers 0 to {}", most - 1);
     return fmt::format("All {} stages{} equal the recording within {:.1g} of each stage's largest number.{}", compared, layers, farthest,
-                       without_head ? " The output head was left out: the words of this model are the vectors that the layers were given." : "");
+                       without_head ? " The output head was left out: the words of this model are the vectors that the layers were given."
+                                    : "");
 }
 
 RecordedModel model_of_recording(const Recording& recording, std::optional<std::int64_t> step, const std::stop_token& stop) {
@@ -234,8 +235,8 @@ RecordedModel model_of_recording(const Recording& recording, std::optional<std::
     validate(parts.config);
     if (parts.tokens.size() * parts.config.num_heads * parts.tokens.length * parts.tokens.length > kMostNumbers)
         throw Error("the maps are too large to be compared: record a shorter text");
-    RecordedModel result{parts.config, parameters_of<float>(parts), parts.tokens, parts.source, parts.causal,
-                         words_of(recording, parts), parts.of_vectors, parts.without_head};
+    RecordedModel result{parts.config, parameters_of<float>(parts), parts.tokens,     parts.source,
+                         parts.causal, words_of(recording, parts),  parts.of_vectors, parts.without_head};
     const Proof proof(graph, opened, parameter, parts, result.parameters, stop);
     for (const StagePair& pair : parts.stages) proof.compare(pair, result);
     return result;

@@ -280,10 +280,7 @@ private:
 
     static std::string result_of(const RecordedAttention& attention) {
         const RecordedStage* out = attention.find("attention_out");
-        return attention.name + "/" +
-               (out != nullptr                        ? out->name
-                : attention.find("concat") != nullptr ? "concat"
-                                                      : "context");
+        return attention.name + "/" + (out != nullptr ? out->name : attention.find("concat") != nullptr ? "concat" : "context");
     }
 
     /// An attention with what stands before it in its layer. Returns what follows it.
@@ -448,7 +445,8 @@ private:
         if (start == nullptr) throw Error(fmt::format("{} is not what the code was given, and nothing made of it", escaped(stream_, 0)));
         use(*start, ours(Stage::Embedding));
         vectors_.push_back(recorded(around_, {{}, nullptr, start}));
-        if (vectors_.back().axes != "BTC" || vectors_.back().shape.size() != 3) refuse(*start, "has other axes than texts, positions and channels");
+        if (vectors_.back().axes != "BTC" || vectors_.back().shape.size() != 3)
+            refuse(*start, "has other axes than texts, positions and channels");
         use_what_leads_to(*start);
         parts_.config.position = PositionKind::None;
     }
@@ -466,7 +464,8 @@ private:
         all.values.insert(all.values.end(), own.values.begin(), own.values.end());
         EmbeddedRows rows = rows_by_content(all);
         const auto batch = [&](const Numbers& vectors, std::int64_t first) {
-            TokenBatch tokens{vectors.shape[1], {}, std::vector<std::int64_t>(static_cast<std::size_t>(vectors.shape[0]), vectors.shape[1])};
+            TokenBatch tokens{
+                vectors.shape[1], {}, std::vector<std::int64_t>(static_cast<std::size_t>(vectors.shape[0]), vectors.shape[1])};
             const auto begin = rows.tokens.ids.begin() + first;
             tokens.ids.assign(begin, begin + vectors.shape[0] * vectors.shape[1]);
             return tokens;
@@ -562,7 +561,8 @@ private:
         Config& config = parts_.config;
         const RecordedStage* normed = reader(stream_, "norm");
         if (layers_in(Stack::Encoder) > 0 && config.final_norm != (normed != nullptr))
-            throw Error("the encoder ends with a norm, and the decoder does not, or the other way round: those of a model of ours are alike");
+            throw Error(
+                "the encoder ends with a norm, and the decoder does not, or the other way round: those of a model of ours are alike");
         config.final_norm = normed != nullptr;
         if (normed != nullptr) norm(*normed, ours(Stage::FinalNorm), of_stack("final_norm"));
         const RecordedStage* logits = reader(normed != nullptr ? normed->name : stream_, "linear");
@@ -673,7 +673,8 @@ private:
             const MaskForm form = mask_of(graph_, attention, step_, parameter_);
             if (!first) first = form;
             if (form != *first || form.window != 0) refuse(attention, "has another mask than the first attention of its kind");
-            if (form.causal && &first == &other) refuse(attention, "hides keys by their number from queries of another text, or in an encoder");
+            if (form.causal && &first == &other)
+                refuse(attention, "hides keys by their number from queries of another text, or in an encoder");
         };
         for (const LayerPlace& layer : layers_) {
             for (const RecordedAttention& each : layer.own) expect(each, layer.stack == Stack::Encoder ? other : own);
@@ -756,14 +757,14 @@ private:
     const FindParameter& parameter_;
     Follower around_;
     ModelParts parts_;
-    std::vector<LayerPlace> layers_;                          ///< of an encoder-decoder first those of the encoder
-    Stack stack_ = Stack::Main;                               ///< the one that is looked at
-    std::string memory_;                                      ///< the encoder's result
-    std::vector<Numbers> vectors_;                            ///< what encoder and decoder begin with
-    LayerForm form_;                                          ///< of the first layer
-    std::string stream_;                                      ///< the sum that the layers add to, as far as they were read
-    std::string table_;                                       ///< parameter of the tokens' embedding
-    std::set<std::string> used_;                              ///< stages around the attentions that our model has
+    std::vector<LayerPlace> layers_;  ///< of an encoder-decoder first those of the encoder
+    Stack stack_ = Stack::Main;       ///< the one that is looked at
+    std::string memory_;              ///< the encoder's result
+    std::vector<Numbers> vectors_;    ///< what encoder and decoder begin with
+    LayerForm form_;                  ///< of the first layer
+    std::string stream_;              ///< the sum that the layers add to, as far as they were read
+    std::string table_;               ///< parameter of the tokens' embedding
+    std::set<std::string> used_;      ///< stages around the attentions that our model has
     KnownRotation rotation_;
     KnownNorms norms_;
     KnownCurves curves_;

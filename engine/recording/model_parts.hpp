@@ -29,7 +29,8 @@ struct ModelParts {
     TokenBatch tokens;                              ///< what was recorded
     TokenBatch source;                              ///< what the encoder of an encoder-decoder read
     bool causal = false;                            ///< whether the (decoder's) own attention hides what follows
-    bool of_vectors = false;  ///< the code was given vectors, or has a table for each of two texts: token i is the i-th different one of them
+    bool of_vectors =
+        false;  ///< the code was given vectors, or has a table for each of two texts: token i is the i-th different one of them
     bool without_head = false;  ///< the output head was left out, because it knows no vectors
 };
 
