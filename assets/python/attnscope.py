@@ -3279,6 +3279,7 @@ def graph_facts(graph, attentions):
         facts += [{"what": "weights_unused", "line": Place(softmax.node.where).line} for softmax in walk.softmaxes
                   if softmax.node not in found and softmax.node.kind != "log_softmax" and not softmax.result.users]
     tables = [node for node in graph.nodes if node.kind == "embedding" and len(node.args) > 1 and type(node.args[1]) is Value]
+    facts += table_facts(tables)
     for node in graph.nodes:
         ids, targets = tables[0].args[1] if tables else None, targets_of(node)
         if ids is not None and targets is not None and ids.held() and targets.held():
@@ -3289,6 +3290,22 @@ def graph_facts(graph, attentions):
     facts += [{"what": "dropout_left_on", "line": line, "name": f"{dropout_rate(node):g}"} for line, node in left_on(graph).items()
               if node not in inside]
     return facts
+
+
+def table_facts(tables):
+    """A table of positions that is looked up by the ids of words, or at one place for all positions."""
+    found = []
+    for node in tables:
+        name, ids = strip(node.args[0]).parameter or "", node.args[1]
+        if "pos" not in name.rpartition(".")[0].lower().rpartition(".")[2] and not name.lower().startswith("pos"):
+            continue
+        line = Place(node.where).line
+        if any(other is not node and strip(other.args[1]) is strip(ids) and strip(other.args[0]).parameter != name for other in tables):
+            found.append({"what": "positions_of_words", "name": name, "line": line})
+        sums = [user for user in after_views(node.results[0]) if user.op == "add" and user.results[0].shape[-2:-1] > (1,)]
+        if sums and ids.held() and ids.size and (ids.read() == ids.read().flat[0]).all():
+            found.append({"what": "one_position", "name": name, "are": str(ids.read().flat[0]), "line": line})
+    return found
 
 
 def targets_of(node):

@@ -172,20 +172,35 @@ void look_at_rotation(const Evidence& evidence) {
         return;
     }
     if (q == nullptr) return;
+    const auto turns = [&](std::string_view name) {
+        return std::count_if(attention.stages.begin(), attention.stages.end(),
+                             [&](const RecordedStage& each) { return each.name.starts_with(name) && each.op == "rotate"; });
+    };
+    if (const auto of_queries = turns("q_rotated"), of_keys = turns("k_rotated"); of_queries != of_keys && !attention.of_library)
+        return evidence.add(Gravity::Wrong, "position_offset", of_queries < of_keys ? k : q,
+                            fmt::format("Rotations before the scores: {} of the queries, {} of the keys.", of_queries, of_keys));
     const auto numbers = [&](const RecordedStage& stage) {
         return std::pair(evidence.numbers(stage.inputs.empty() ? nullptr : attention.find(stage.inputs.front())), evidence.numbers(&stage));
     };
     const auto [q_before, q_after] = numbers(*q);
     const auto [k_before, k_after] = numbers(*k);
     if (!q_before || !q_after || !k_before || !k_after) return;
-    KnownRotation of_one;
-    const bool known = of_one.keep(*k_before, *k_after) || of_one.keep(*q_before, *q_after);
-    const std::optional<double> of_q = known ? first_turn(*q_before, *q_after, *of_one.form()) : std::nullopt;
-    const std::optional<double> of_k = known ? first_turn(*k_before, *k_after, *of_one.form()) : std::nullopt;
-    constexpr double kOtherPosition = 0.05;
-    if (of_q && of_k && std::abs(std::remainder(*of_q - *of_k, 2 * std::numbers::pi)) > kOtherPosition)
-        evidence.add(Gravity::Wrong, "position_offset", q,
-                     "The query and the key of one token are rotated as if they stood at different positions.");
+    KnownRotation of_queries, of_keys;
+    const bool keys_are_known = of_keys.keep(*k_before, *k_after), queries_are_known = of_queries.keep(*q_before, *q_after);
+    if (!keys_are_known && !queries_are_known) return;
+    if (keys_are_known && queries_are_known && of_keys.form()->neighbours != of_queries.form()->neighbours && of_keys.form()->size > 2)
+        return evidence.add(Gravity::Wrong, "position_offset", q,
+                            fmt::format("The rotation of the {} turns pairs of neighbours, that of the {} pairs from both halves.",
+                                        of_keys.form()->neighbours ? "keys" : "queries", of_keys.form()->neighbours ? "queries" : "keys"));
+    const RotationForm& form = keys_are_known ? *of_keys.form() : *of_queries.form();
+    for (const std::int64_t position : {std::int64_t{0}, attention.size('T') - 1}) {
+        const std::optional<double> of_q = turn_at(position, *q_before, *q_after, form),
+                                    of_k = turn_at(position, *k_before, *k_after, form);
+        constexpr double kOtherPosition = 0.05;
+        if (of_q && of_k && std::abs(std::remainder(*of_q - *of_k, 2 * std::numbers::pi)) > kOtherPosition)
+            return evidence.add(Gravity::Wrong, "position_offset", q,
+                                "The query and the key of one token are rotated as if they stood at different positions.");
+    }
 }
 
 void look_at_dropout(const Evidence& evidence) {
@@ -384,6 +399,13 @@ std::vector<CodeFinding> findings_around(const RecordedGraph& graph) {
         if (fact.what == "dropout_left_on")
             found.push_back({Gravity::Wrong, "dropout_left_on", "", fact.line,
                              fmt::format("Dropout of {} in evaluation: F.dropout needs training=self.training.", escaped(fact.name))});
+        if (fact.what == "positions_of_words")
+            found.push_back({Gravity::Wrong, "no_positions", "", fact.line,
+                             fmt::format("{} is looked up by the numbers of the words, not of their positions.", escaped(fact.name))});
+        if (fact.what == "one_position")
+            found.push_back(
+                {Gravity::Wrong, "no_positions", "", fact.line,
+                 fmt::format("All positions get row {} of {}: nothing tells them apart.", escaped(fact.are), escaped(fact.name))});
         if (fact.what == "softmax_before_loss")
             found.push_back({Gravity::Wrong, "softmax_twice", "", fact.line,
                              "The loss takes logits, but gets the result of a softmax: it makes a second one of it."});

@@ -115,9 +115,9 @@ bool KnownRotation::keep(const Numbers& before, const Numbers& after) {
     return false;
 }
 
-std::optional<double> first_turn(const Numbers& before, const Numbers& after, const RotationForm& form) {
+std::optional<double> turn_at(std::int64_t position, const Numbers& before, const Numbers& after, const RotationForm& form) {
     if (before.shape != after.shape || before.shape.size() < 2 || before.count() == 0 || before.shape.back() < form.size) return {};
-    return Turned(before, after).angle_at(0, 0, form.neighbours ? 1 : form.size / 2);
+    return Turned(before, after).angle_at(position, 0, form.neighbours ? 1 : form.size / 2);
 }
 
 std::vector<std::int64_t> halves_of_neighbours(const RotationForm& form, std::int64_t head_size) {

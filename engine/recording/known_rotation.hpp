@@ -27,9 +27,9 @@ private:
     std::optional<RotationForm> form_;
 };
 
-/// By how many radians the first pair, which turns by one from a position to the next, is turned at the first position; nothing if the
-/// numbers of a head are not turned in this form.
-std::optional<double> first_turn(const Numbers& before, const Numbers& after, const RotationForm& form);
+/// By how many radians the first pair, which turns by one from a position to the next, is turned at a position; nothing if the numbers of
+/// a head are not turned in this form.
+std::optional<double> turn_at(std::int64_t position, const Numbers& before, const Numbers& after, const RotationForm& form);
 
 /// Where each number of a head that pairs neighbours is in one that pairs halves.
 std::vector<std::int64_t> halves_of_neighbours(const RotationForm& form, std::int64_t head_size);

@@ -70,6 +70,10 @@ if torch is not None:
             x = self.words(ids)
             if self.mistake == "positions_thrown_away":
                 x + self.positions(torch.arange(ids.shape[1]))
+            elif self.mistake == "positions_by_words":
+                x = x + self.positions(ids)
+            elif self.mistake == "one_position":
+                x = x + self.positions(torch.tensor(ids.shape[1]))
             else:
                 x = x + self.positions(torch.arange(ids.shape[1]))
             for block in self.blocks:
@@ -105,8 +109,8 @@ if torch is not None:
             super().__init__()
             self.qkv, self.by = nn.Linear(WIDTH, 3 * WIDTH), by
 
-        def turned(self, x):
-            angles = torch.arange(x.shape[-2])[:, None] * 10000 ** (-torch.arange(0, HEAD, 2) / HEAD)
+        def turned(self, x, sign=1):
+            angles = sign * torch.arange(x.shape[-2])[:, None] * 10000 ** (-torch.arange(0, HEAD, 2) / HEAD)
             cos, sin = torch.cat([angles.cos()] * 2, -1), torch.cat([angles.sin()] * 2, -1)
             first, second = x.chunk(2, -1)
             return x * cos + torch.cat([-second, first], -1) * sin
@@ -117,7 +121,9 @@ if torch is not None:
             if self.by == "heads":
                 q, k = self.turned(q).transpose(1, 2), self.turned(k).transpose(1, 2)
             else:
-                q, k = self.turned(q.transpose(1, 2)), self.turned(k.transpose(1, 2))
+                q, k = self.turned(q.transpose(1, 2)), self.turned(k.transpose(1, 2), -1 if self.by == "minus" else 1)
+            if self.by == "twice":
+                k = self.turned(k)
             weights = (q @ k.transpose(2, 3) / HEAD ** 0.5).softmax(-1)
             return (weights @ v.transpose(1, 2)).transpose(1, 2).reshape(texts, positions, width)
 
@@ -226,6 +232,10 @@ if torch is not None:
         "library_over_texts": ("softmax_over_batch", lambda wrong: OfLibrary(not wrong).eval()(ids())),
         "over_texts": ("softmax_over_batch", lambda wrong: TimeFirst(not wrong)(ids())),
         "rotated_by_heads": ("position_offset", lambda wrong: Rotated("heads" if wrong else "positions")(states())),
+        "keys_rotated_twice": ("position_offset", lambda wrong: Rotated("twice" if wrong else "positions")(states())),
+        "keys_rotated_back": ("position_offset", lambda wrong: Rotated("minus" if wrong else "positions")(states())),
+        "positions_by_words": ("no_positions", of_words("positions_by_words")),
+        "one_position": ("no_positions", of_words("one_position")),
         "values_of_queries": ("other", lambda wrong: Across("xmx" if wrong else "xmm")(states(), states())),
         "sides_mixed_up": ("qk_swapped", lambda wrong: Across("mxx" if wrong else "xmm")(states(), states())),
         "mask_at_the_first_key": ("causal_offset", lambda wrong: Cached(wrong)(states(2), states(5), states(5))),
