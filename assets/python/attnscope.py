@@ -3171,7 +3171,7 @@ _statements = {}
 def thrown_away(graph, calls):
     """Facts of operations and calls of modules in functions of the user whose results reach nothing, because the statement does not keep
     them, or gives them a name that is never read. `calls`: the operations of each call."""
-    found = {}
+    found, texts = {}, {}
     for node in graph.nodes:
         if not node.results or not node.inputs() or any(value.users for value in node.results):
             continue
@@ -3180,9 +3180,11 @@ def thrown_away(graph, calls):
             if calls[call][-1] is node and call.outer is not None:
                 places.insert(0, (call.site or node.where, call))
         for where, call in places:
-            text = statement_without_use(Place(where), call)
-            if text is not None:
-                found[node] = {"what": "thrown_away", "name": text, "are": node.op, "line": Place(where).line}
+            key = where, call.module if call is not None else None
+            if key not in texts:
+                texts[key] = statement_without_use(Place(where), call)
+            if texts[key] is not None:
+                found[node] = {"what": "thrown_away", "name": texts[key], "are": node.op, "line": Place(where).line}
                 break
     return found
 
