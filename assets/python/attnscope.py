@@ -191,7 +191,8 @@ class Call:
 
     def __init__(self, module, number, outer=None, training=False, depth=0, site=None, of_torch=False):
         self.module, self.number, self.outer, self.training, self.depth = module, number, outer, training, depth
-        self.site, self.place, self.of_torch = site, None, of_torch  # the user's lines: that calls it, and for what a library computes in it
+        # The user's lines: the one that calls it, and the one of what a library computes in it.
+        self.site, self.place, self.of_torch = site, None, of_torch
 
     def chain(self):
         """This call and those around it, innermost first."""
@@ -1327,7 +1328,8 @@ class Attention:
             if letter == "G":
                 wanted = self.groups
             if letter in "BHG" and 0 < len(mine) < len(wanted):  # the same numbers for the others of several axes
-                missing |= {place: self.atoms.sizes[atom] for place, atom in enumerate(wanted, len(order) + len(missing)) if atom not in flat}
+                first = len(order) + len(missing)
+                missing |= {place: self.atoms.sizes[atom] for place, atom in enumerate(wanted, first) if atom not in flat}
                 shape.append(self.sizes[letter])
             else:
                 shape.append(math.prod(self.atoms.sizes[flat[place]] for place in mine))
@@ -2147,7 +2149,9 @@ def reshaped_instead(value):
 def sums_over_keys(attention, q, k):
     """Do the scores sum the channels of the queries with the positions of the keys? That fits only if there are as many."""
     linears = [linear_of(chain.value) for chain in (q, k)]
-    if None in linears or not attention.roles["T"] or any(linear[2].kind != "product" for linear in linears) or strip(linears[0][0]) is not strip(linears[1][0]):
+    if None in linears or not attention.roles["T"] or any(linear[2].kind != "product" for linear in linears):
+        return False
+    if strip(linears[0][0]) is not strip(linears[1][0]):
         return False
     layouts = [chain.steps[-1][2] for chain in (q, k)]
     of_q, of_k = (set(attention.atoms.axis(layout[-1])) if layout else set() for layout in layouts)
@@ -2553,8 +2557,9 @@ def walk_from(node):
 def goes_into_softmax(value, steps=6):
     """Is a softmax the next that happens to a value, but for views, factors and masks?"""
     def leads_on(user):
-        return user.kind in ("view", "permute", "same") or user.op in ("masked_fill", "where") or user.op in ("mul", "div", "add", "sub") and all(
-            each is value or each.size == 1 or is_constant(each) for each in user.inputs())
+        if user.op in ("mul", "div", "add", "sub"):
+            return all(each is value or each.size == 1 or is_constant(each) for each in user.inputs())
+        return user.kind in ("view", "permute", "same") or user.op in ("masked_fill", "where")
 
     return steps > 0 and any(user.kind == "softmax" or leads_on(user) and goes_into_softmax(user.results[0], steps - 1)
                              for user in value.users or ())
@@ -3163,8 +3168,8 @@ def left_on(graph):
     return found
 
 
-_CHANGING = frozenset("masked_fill where transpose permute view reshape unsqueeze squeeze softmax dropout layer_norm add sub mul div tril triu "
-                      "relu gelu repeat_interleave expand normalize matmul flatten contiguous swapaxes".split())
+_CHANGING = frozenset("masked_fill where transpose permute view reshape unsqueeze squeeze softmax dropout layer_norm add sub mul div tril "
+                      "triu relu gelu repeat_interleave expand normalize matmul flatten contiguous swapaxes".split())
 _statements = {}
 
 
@@ -3218,7 +3223,8 @@ def statements_of(file):
                 continue
             parts = list(ast.walk(function))
             for each in parts:
-                named = type(each) is ast.Assign and len(each.targets) == 1 and type(each.targets[0]) is ast.Name and each.targets[0].id[0] != "_"
+                target = each.targets[0] if type(each) is ast.Assign and len(each.targets) == 1 else None
+                named = type(target) is ast.Name and not target.id.startswith("_")
                 if (named or type(each) is ast.Expr) and type(each.value) in (ast.Call, ast.BinOp):
                     found.setdefault(each, (each, parts))  # of nested functions the outer one, which may read it as well
         _statements[file] = list(found.values())
@@ -3246,8 +3252,8 @@ def no_residual(attention, nodes, unused, names):
     for call in attention.call.chain():
         path = names.path(call)
         maps = [node for node in nodes[call] if node.kind == "product" and node not in own and any(map(is_parameter, node.inputs()))]
-        end = attention.out[2].number if attention.out is not None else next(
-            (node.number for node in maps if node.number > attention.node.number and descends(node.results[0], context)), attention.node.number)
+        behind = (node.number for node in maps if node.number > attention.node.number and descends(node.results[0], context))
+        end = attention.out[2].number if attention.out is not None else next(behind, attention.node.number)
         more = any(node.number > end for node in maps)
         norms = any(name.startswith(path + ".") and re.search(r"norm|\bln", name) for name in unused)
         if more or norms:
@@ -3637,8 +3643,8 @@ class Recorder:
             if not stack:
                 self.enter_root(module)
             number = self.counts[identity] = self.counts.get(identity, 0) + 1
-            of_torch = type(module).__module__.startswith("torch.nn.modules")
-            stack.append(Call(module, number, stack[-1] if stack else None, module.training, depth, None if of_torch else self.site(), of_torch))
+            outer, of_torch = stack[-1] if stack else None, type(module).__module__.startswith("torch.nn.modules")
+            stack.append(Call(module, number, outer, module.training, depth, None if of_torch else self.site(), of_torch))
         except Exception:
             self.fail()
 
@@ -5213,12 +5219,12 @@ def open(module, path, *inputs, words=None):
     """Writes a PyTorch module as a model that attnscope runs: attnscope.open(model, "my-model"), then `attnscope my-model`.
 
     The module runs once, in evaluation, on `inputs`: ids of tokens, or vectors [B,T,C] of a layer or an attention. Without them, a module
-    with an embedding gets the first ids, any other one random vectors. `words`, a list or dictionary with the text of every id, lets one
-    speak to the model in words or characters instead of ids. Raises RuntimeError with the reason if no model of attnscope computes what
-    the module computes. The program is found as by `show`. Returns the folder."""
+    with an embedding gets the first ids, any other one random vectors, for each argument that it needs. `words`, a list or dictionary with
+    the text of every id, lets one speak to the model in words or characters instead of ids. Raises RuntimeError with the reason if no
+    model of attnscope computes what the module computes. The program is found as by `show`. Returns the folder."""
     import torch
     program = _program("record it, and open it as a model there")
-    inputs = inputs or (_first_inputs(module),)
+    inputs = inputs or _first_inputs(module)
     training = [each for each in module.modules() if each.training]
     with tempfile.TemporaryDirectory(prefix="attnscope-") as folder:
         try:
@@ -5240,14 +5246,20 @@ def open(module, path, *inputs, words=None):
 
 
 def _first_inputs(module):
-    """Something that a module can read: as many ids as all its embeddings have, or vectors of the width of its first linear map."""
+    """Something that a module can read for each argument that it needs: as many ids as all its embeddings have, or vectors of the width of
+    its first linear map."""
     import torch
+    needed = [each for each in inspect.signature(module.forward).parameters.values() if each.default is each.empty and each.kind in (
+        each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     sizes = [each.num_embeddings for each in module.modules() if isinstance(each, torch.nn.Embedding)]
     if sizes:
-        return torch.arange(min(sizes + [8]))[None]
+        return [torch.arange(min(sizes + [8]))[None]] * max(len(needed), 1)
     linear = next(each for each in module.modules() if isinstance(each, (torch.nn.Linear, torch.nn.MultiheadAttention)))
     width = linear.embed_dim if isinstance(linear, torch.nn.MultiheadAttention) else linear.in_features
-    return torch.randn(1, 8, width, generator=torch.Generator().manual_seed(0))
+    random = torch.Generator().manual_seed(0)
+    time_first = any(not getattr(each, "batch_first", True) for each in module.modules())
+    inputs = [torch.randn(*((8, 1) if time_first else (1, 8)), width, generator=random) for _ in range(max(len(needed), 1))]
+    return inputs[:1] * len(inputs) if isinstance(module, torch.nn.MultiheadAttention) else inputs
 
 
 def _metadata_of(tokens, step):

@@ -552,6 +552,13 @@ class ModelTest(reading.FolderTest):
         self.assertIn("differs at layers.0/residual_2", said)
         self.assertIn("record after model.eval()", said)
 
+    def test_open_gives_a_module_what_it_needs(self):
+        with unittest.mock.patch.dict(os.environ, ATTNSCOPE=PROGRAM):
+            for name, module in (("two", nn.TransformerDecoderLayer(12, 2, 24, batch_first=True)), ("three", nn.MultiheadAttention(12, 2)),
+                                 ("one", nn.TransformerEncoderLayer(12, 2, 24, batch_first=True))):
+                folder = attnscope.open(module, self.path(name))
+                self.assertEqual(run("model", folder).returncode, 0)
+
     def test_open_writes_a_module(self):
         torch.manual_seed(7)
         with unittest.mock.patch.dict(os.environ, ATTNSCOPE=PROGRAM):
