@@ -1430,6 +1430,20 @@ class Chain:
         return self.steps[-1][1]
 
 
+def before_cut(value):
+    """The factor that a whole was multiplied by before a piece was cut from it."""
+    factor, cut = 1.0, False
+    while value.maker is not None and value.maker.inputs():
+        source = value.maker.inputs()[0]
+        mine = factor_of(value.maker, source)
+        cut = cut or value.maker.kind == "cut"
+        if value.maker.kind not in ("view", "permute", "same", "cut") and mine is None:
+            break
+        factor *= mine if cut and mine is not None else 1.0
+        value = source
+    return factor
+
+
 def dominator(atoms, value, layout, angles, limit=40):
     """(source, its layout, "rotate" or "norm"): the nearest earlier value through which everything passes that made this one. None if
     there is none before the next product, or if the operations between are of no known kind."""
@@ -1615,8 +1629,14 @@ class Builder:
         crossing_facts(attention, (self.q, self.k, self.v), self.behind)
         position_facts(attention, self.q)
         operand_facts(attention)
-        if self.k.tiled and set(self.atoms.axis(self.k.tiled)) <= set(attention.roles["H"]):
+        tiled = [bool(chain.tiled) and set(self.atoms.axis(chain.tiled)) <= set(attention.roles["H"]) for chain in (self.k, self.v)]
+        if tiled[0]:
             attention.facts.append({"what": "gqa_tiled"})
+        if tiled[0] != tiled[1] and (self.v if tiled[0] else self.k).shared:
+            attention.facts.append({"what": "gqa_mismatch", "name": "k" if tiled[0] else "v"})
+        piece, layout = piece_of(self.q.value), self.q.steps[-1][2]
+        if piece is not None and piece[2] == 0 and len(piece[0].shape) == len(layout) and set(self.atoms.axis(layout[piece[1]])) & set(attention.roles["T"]):
+            attention.facts.append({"what": "queries_cut"})
         joined = self.k.value.maker
         if joined is not None and joined.op == "cat" and linear_of(joined.inputs()[-1]) is not None and (
                 joined.inputs()[-1].size * attention.sizes["S"] == self.k.value.size * attention.sizes["T"]):
@@ -1669,7 +1689,7 @@ class Builder:
                 mask, means = Value(mask.number, None, mask.shape, "bool", data=mask.read() != 0), "kept"
             last = attention.add("masked", "mask", "BHTS", node=node, inputs=[last], have="follows", how="masked_fill", fill=-math.inf,
                                  true_means=means, mask=(mask, aligned(walk.layouts[power], mask))).name
-        attention.scale = scale * maps.scale
+        attention.scale = scale * maps.scale * before_cut(self.q.value) * before_cut(self.k.value)
         if self.softmax.of_two is not None:  # 2^x is e^(x ln 2)
             attention.scale *= math.log(2)
             last = attention.add("scaled", "scale", "BHTS", node=self.softmax.of_two, inputs=[last], have="follows", by=math.log(2)).name
@@ -2515,6 +2535,7 @@ def find_attentions(graph, failed=None):
             failed.append((node, error))
             return None
 
+    attempt(pass_by_writes, None, graph)
     attempt(Loops(graph).replace, None)
     for node in graph.nodes:
         if node.kind in ("fused", "layer"):
@@ -2533,6 +2554,40 @@ def find_attentions(graph, failed=None):
         if each.out is not None and each.out[2] in begins:  # the next attention's own map
             each.stages = [stage for stage in each.stages if stage.name != "attention_out"]
     return found
+
+
+def pass_by_writes(graph):
+    """Pieces of a tensor of which a part was written over are pieces of what was written, or of what it was before."""
+    for node in list(graph.nodes):
+        if node.kind != "cut" or not node.results or type(node.args[0]) is not Value:
+            continue
+        for index, result in enumerate(node.results):
+            base, place, number = node.args[0], piece_of(result), node.number + (index + 1) / 1024  # between this operation and the next
+            while _made_by(base, "written") and type(base.maker.args[0]) is Value and place is not None:
+                old, part = base.maker.args
+                if part.buffer is not None and result.buffer is not None and same_place(result, part):
+                    result.maker = Node(number, "alias", [part], {}, node.where, node.call)
+                    break
+                if not apart(result, part):
+                    break
+                base = old
+                _, axis, first = place
+                dropped = len(result.shape) < len(base.shape)
+                given = [base, axis, first] if dropped else [base, axis, first, first + result.shape[axis]]
+                result.maker = Node(number, "select" if dropped else "slice", given, {}, node.where, node.call)
+        changed = [result for result in node.results if result.maker is not node]
+        if changed:
+            for result in changed:
+                result.maker.results = [result]
+            node.results = [result for result in node.results if result.maker is node]
+            place = graph.nodes.index(node)
+            graph.nodes[place:place + 1] = [node] * bool(node.results) + [result.maker for result in changed]
+            graph.replaced += [] if node.results else [node]
+    graph.link()
+
+
+def same_place(one, other):
+    return (one.offset, one.shape, one.strides) == (other.offset, other.shape, other.strides)
 
 
 def walk_from(node):
@@ -3095,6 +3150,8 @@ def operand_facts(attention):
     if attention.kind != "cross" or None in linears:
         return
     q, k, v = (before_norms(linear[0]) for linear in linears)
+    if len(q.shape) != len(k.shape):  # weights that are computed
+        return
     if v is q and v is not k:
         attention.facts.append({"what": "values_of_queries"})
     partner = added_to(attention.out[0] if attention.out is not None else attention.context.result)
@@ -3131,7 +3188,9 @@ def unadded(entries, names):
         if layer and own == "ffn_out" and layer + "/residual_1" in by_name and layer + "/residual_2" not in by_name:
             own = entry["node"].call.chain()
             call = next((each for each in own if names.path(each) == layer.partition("#")[0]), None)
-            if by_name[layer + "/residual_1"]["node"].number < entry["node"].number and not is_added(entry["value"], call):
+            first = by_name[layer + "/residual_1"]
+            if first["node"].number < entry["node"].number and first["value"].shape[-1] == entry["value"].shape[-1] and not is_added(
+                    entry["value"], call):
                 found.append(layer)
     return found
 
@@ -3182,7 +3241,7 @@ def thrown_away(graph, calls):
             continue
         places = [(node.where, None)] if any(user.number > node.number for user in node.inputs()[0].users) else []
         for call in node.call.chain() if node.call is not None else ():
-            if calls[call][-1] is node and call.outer is not None:
+            if calls[call][-1] is node and call.outer is not None and not leaves_something(call, calls[call]):
                 places.insert(0, (call.site or node.where, call))
         for where, call in places:
             key = where, call.module if call is not None else None
@@ -3194,13 +3253,22 @@ def thrown_away(graph, calls):
     return found
 
 
+def leaves_something(call, nodes):
+    """Does something outside of a call use what was made in it, or may its module keep something?"""
+    if any(True for _ in call.module.buffers()) or any(each._forward_hooks for each in call.module.modules()):
+        return True
+    mine = set(nodes)
+    return any(user not in mine for node in nodes for value in node.results for user in value.users or ())
+
+
 def statement_without_use(place, call):
     """The source of a call or a calculation whose result is not kept, or never read; None if it is."""
     if place.function is None or place.of_library:
         return None
     for statement, parts in statements_of(place.file):
         if statement.lineno <= place.row <= statement.end_lineno:
-            if {each.id for each in getattr(statement, "targets", ())} & names_read(parts, statement):
+            names = {each.id for each in getattr(statement, "targets", ())}
+            if names & names_read(parts, statement) and not is_overwritten(parts, statement):
                 continue
             function = getattr(statement.value, "func", None)
             name = function.attr if type(function) is ast.Attribute else getattr(function, "id", "")
@@ -3231,6 +3299,19 @@ def statements_of(file):
     return _statements[file]
 
 
+def is_overwritten(parts, statement):
+    """Does a later statement of the same block give the name another value before anything reads it?"""
+    name = statement.targets[0].id
+    blocks = [block for part in parts for block in (getattr(part, "body", None), getattr(part, "orelse", None)) if type(block) is list]
+    for block in blocks:
+        if statement in block:
+            for later in block[block.index(statement) + 1:]:
+                uses = [each for each in ast.walk(later) if type(each) is ast.Name and each.id == name]
+                if uses:
+                    return type(later) is ast.Assign and all(type(each.ctx) is ast.Store for each in uses)
+    return False
+
+
 def names_read(parts, statement):
     """The names that a function reads, but for those that it reads in branches that exclude the one with the statement."""
     excluded = set()
@@ -3256,11 +3337,29 @@ def no_residual(attention, nodes, unused, names):
         end = attention.out[2].number if attention.out is not None else next(behind, attention.node.number)
         more = any(node.number > end for node in maps)
         norms = any(name.startswith(path + ".") and re.search(r"norm|\bln", name) for name in unused)
+        if (more or norms) and is_added_back(attention):
+            return None
         if more or norms:
             # An attention with a norm of its own that is not used may still have the sum around it.
             calls = [call] if more or call.outer is None else [call, call.outer]
             return call if all(_only_through(context, nodes[each]) for each in calls) else None
     return None
+
+
+def is_added_back(attention):
+    """Does what the context becomes go into a sum with something that the queries are made of?"""
+    learned = is_parameter(attention.sources[0])  # queries without an input
+    linear = attention.k_linear if learned else attention.q_linear
+    found, given = [], linear[0] if linear else attention.sources[int(learned)]
+
+    def visit(node):
+        if node.op == "add":
+            others = [each for each in node.inputs() if not is_constant(each) and not descends(each, attention.context.result)]
+            found.extend(each for each in others if strip(each) is strip(given) or descends(given, strip(each)))
+        return () if found else node.results
+
+    sweep([attention.context.result], visit, 120)
+    return bool(found)
 
 
 def _only_through(context, nodes):
@@ -3289,15 +3388,27 @@ def graph_facts(graph, attentions):
     tables = [node for node in graph.nodes if node.kind == "embedding" and len(node.args) > 1 and type(node.args[1]) is Value]
     facts += table_facts(tables)
     for node in graph.nodes:
-        ids, targets = tables[0].args[1] if tables else None, targets_of(node)
+        targets = targets_of(node)
+        ids = ids_behind(node.args[0] if node.op != "scatter" else None, tables) if targets is not None else None
         if ids is not None and targets is not None and ids.held() and targets.held():
             facts += compare_targets(ids.read(), targets.read(), Place(node.where).line)
+        if node.op == "nll_loss2d_forward":
+            maker = strip(node.args[0]).maker
+            if maker is not None and maker.kind == "log_softmax" and reshaped_instead(maker.args[0]) is not None:
+                facts.append({"what": "logits_reshaped", "line": Place(maker.where).line})
         if node.kind == "log_softmax" and _made_by(strip(node.args[0]), "_softmax", "softmax") and any(
                 user.op.startswith("nll_loss") for user in after_views(node.results[0])):
             facts.append({"what": "softmax_before_loss", "line": Place(node.where).line})
     facts += [{"what": "dropout_left_on", "line": line, "name": f"{dropout_rate(node):g}"} for line, node in left_on(graph).items()
               if node not in inside]
     return facts
+
+
+def ids_behind(value, tables):
+    """The ids that a value was looked up by; of several texts those that lead to it."""
+    if value is not None and len({strip(table.args[1]) for table in tables}) > 1:
+        tables = [table for table in tables if descends(value, table.results[0], limit=4000)]
+    return tables[0].args[1] if tables else None
 
 
 def table_facts(tables):
@@ -3391,7 +3502,7 @@ def unused_results(nodes):
 
 def unused_parameters(graph, names):
     """Names of parameters whose module, or the module around it, ran, but which no operation used, though no argument left them out."""
-    used = {strip(value).parameter or value.parameter for node in graph.nodes for value in node.inputs()}
+    used = {each.parameter for node in graph.nodes for value in node.inputs() for each in (value, strip(value))}
     ran = {names.modules.get(id(call.module)): call.module for node in graph.nodes if node.call is not None for call in node.call.chain()}
     found, optional = [], {}
     if not used & names.parameters.keys():  # all were lent to the modules, for a call
@@ -3414,8 +3525,9 @@ def unused_parameters(graph, names):
 
 
 def optional_parts(kind):
-    """The attributes of a module that its code uses only where an argument of the call, such as a memory that may be None, says so."""
-    always, sometimes = set(), set()
+    """The attributes of a module that its code uses only under a condition, and those of a class whose `forward` it does not have."""
+    methods, sometimes = {}, set()
+    runs = next((each for each in kind.__mro__ if "forward" in vars(each)), None)
     for each in kind.__mro__[:-1]:
         if each.__module__.startswith("torch."):
             break
@@ -3424,10 +3536,18 @@ def optional_parts(kind):
                 tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
             except (OSError, SyntaxError, TypeError, ValueError, IndexError):
                 continue
-            if type(tree) is ast.FunctionDef and tree.name != "__init__" and tree.args.args:
+            if type(tree) is ast.FunctionDef and tree.name == "__init__" and each is not runs:
+                sometimes.update(part.attr for part in ast.walk(tree) if type(part) is ast.Attribute and type(part.ctx) is ast.Store)
+            if type(tree) is ast.FunctionDef and tree.name not in methods and tree.name != "__init__" and tree.args.args:
                 own, *others = (argument.arg for argument in tree.args.posonlyargs + tree.args.args + tree.args.kwonlyargs)
-                note_parts(tree.body, own, set(others), always, sometimes)
-    return sometimes - always
+                methods[tree.name] = set()
+                note_parts(tree.body, own, set(others), methods[tree.name], sometimes)
+    always, todo = set(), ["forward"]
+    while todo:  # what a method uses that is called under no condition
+        used = methods.pop(todo.pop(), set()) - always
+        always |= used
+        todo += used
+    return sometimes.union(*methods.values()) - always
 
 
 def note_parts(statements, own, arguments, always, sometimes):
@@ -3439,20 +3559,20 @@ def note_parts(statements, own, arguments, always, sometimes):
     def note(tree, found):
         if type(tree) is ast.Attribute and type(tree.value) is ast.Name and tree.value.id == own:
             found.add(tree.attr)
-        depends = type(tree) is ast.IfExp and reads_argument(tree.test)
+        depends = type(tree) is ast.IfExp
         for each in ast.iter_child_nodes(tree):
             note(each, sometimes if depends and each is not tree.test else found)
 
     for statement in statements:
         inner = [each for each in ast.iter_child_nodes(statement) if isinstance(each, ast.stmt)]
-        depends = type(statement) is ast.If and reads_argument(statement.test)
+        depends = type(statement) is ast.If
         for each in ast.iter_child_nodes(statement):
             if each not in inner:
                 note(each, always)
         note_parts(inner, own, arguments, sometimes if depends else always, sometimes)
         if type(statement) is ast.Assign and reads_argument(statement.value):
             arguments.update(target.id for target in statement.targets if type(target) is ast.Name)
-        if depends and any(type(each) in (ast.Return, ast.Continue) for each in inner):
+        if depends and reads_argument(statement.test) and any(type(each) in (ast.Return, ast.Continue) for each in inner):
             always = sometimes  # only some calls reach what follows
 
 
@@ -3920,6 +4040,10 @@ class Recorder:
 
     def left_by_write(self, buffer, tensor, key):
         old, part = buffer.before.get(key), buffer.last
+        if old is not None and apart(old, part):
+            value = self.derived(buffer, tensor, key, "alias", [old])
+            value.parameter, value.active = old.parameter, old.active
+            return value
         if old is not None and part.size == old.size and tensor.is_contiguous() and _contiguous(part):
             value = self.derived(buffer, tensor, key, "view", [part])
         elif old is not None:
@@ -4277,6 +4401,32 @@ class Nested:
         return result
 
 
+def apart(one, other):
+    """Do two values of one storage have no number in common? (False if that is not easily told.)"""
+    if one.strides is None or other.strides is None or not one.size or not other.size:
+        return False
+    first, second = sorted((one, other), key=lambda each: each.offset)
+    if first.offset + sum((size - 1) * step for size, step in zip(first.shape, first.strides)) < second.offset:
+        return True
+    inner, period = zip(*map(_rows_of, (one, other)))
+    period = math.gcd(*period)
+    begins = [each.offset % period if period else 0 for each in (one, other)]
+    if not period or any(begin + size > period for begin, size in zip(begins, inner)):
+        return False
+    return begins[0] + inner[0] <= begins[1] or begins[1] + inner[1] <= begins[0]
+
+
+def _rows_of(value):
+    """(how many numbers stand side by side, the distance between such rows)."""
+    inner, period = 1, 0
+    for step, size in sorted((step, size) for size, step in zip(value.shape, value.strides) if size > 1):
+        if step == inner and not period:
+            inner *= size
+        else:
+            period = math.gcd(period, step)
+    return inner, period
+
+
 def _contiguous(value):
     stride = 1
     for size, step in zip(reversed(value.shape), reversed(value.strides)):
@@ -4498,11 +4648,12 @@ class Description:
         self.entries = self.around.find() if attentions else []
         self.given = []
         self.time_first = any(puts_time_first(each) and reads_without_permuting(each) for each in attentions)
-        unused = unused_parameters(step.graph, step.names)
+        unused = self.safely([], unused_parameters, step.graph, step.names)
         self.nodes, self.told = nodes_by_call(step.graph), set()
-        facts = graph_facts(step.graph, attentions)
+        facts = self.safely([], graph_facts, step.graph, attentions)
         self.asks_for_next = any(fact.get("are") == "next inputs" for fact in facts)
-        self.unadded, self.thrown_away = unadded(self.entries, step.names), thrown_away(step.graph, self.nodes)
+        self.unadded = self.safely([], unadded, self.entries, step.names)
+        self.thrown_away = self.safely({}, thrown_away, step.graph, self.nodes)
         described = [self.attention(each, unused, attentions) for each in attentions]
         facts += {(fact["line"], fact["name"]): fact for fact in self.thrown_away.values()}.values()
         facts += [{"what": "unused_parameter", "name": name} for name in unused if name not in self.told]
@@ -4514,6 +4665,15 @@ class Description:
             short = sum(any(stage.get("reason", "").startswith("memory") for stage in each["stages"]) for each in described)
             self.unfollowed.append({"what": f"memory full, {len(described) - short} of {len(described)} attentions whole", "line": None,
                                     "do": "give memory=BYTES to attnscope.record"})
+
+    def safely(self, otherwise, look, *given):
+        """What looks for mistakes, or `otherwise`: an error of ours in it takes no numbers away."""
+        try:
+            return look(*given)
+        except Exception as error:
+            self.unfollowed.append({"what": f"{look.__name__}, because of an error in attnscope: {type(error).__name__}: {error}", "line": None,
+                                    "do": "look at the numbers"})
+            return otherwise
 
     def wanted(self, attention):
         if self.layers is not None and attention.layer not in self.layers:
@@ -4543,7 +4703,7 @@ class Description:
         near = [name for name in unused if scope is not None and (not scope or name.startswith(scope + "."))]
         self.told.update(near)
         facts = attention.facts + [{"what": "unused_parameter", "name": name} for name in near]
-        block = no_residual(attention, self.nodes, unused, self.step.names)
+        block = self.safely(None, no_residual, attention, self.nodes, unused, self.step.names)
         if block is not None:
             facts.append({"what": "no_residual", "class": type(block.module).__name__, "name": self.step.names.path(block)})
         if layer in self.unadded:
@@ -4559,8 +4719,9 @@ class Description:
         if getattr(attention, "layer_result", None) is not None:
             self.given += self.layer(attention, stages)
         call = attention.call
+        drops = any(stage.op == "dropout" and stage.node.call is not None and stage.node.call.training for stage in attention.stages)
         return {"name": attention.name, "class": type(call.module).__name__ if call is not None else None,
-                "training": call.training if call is not None else None,
+                "training": call.training or drops if call is not None else None,
                 "source": where.line, "call": attention.number, "calls": attention.calls, "group": attention.group,
                 **({"group_by": attention.group_by} if attention.group else {}),
                 "layer": attention.layer, "kind": attention.kind, "axes": axes, "heads": attention.heads, "repeat": repeat, **chosen,

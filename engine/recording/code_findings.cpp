@@ -313,6 +313,12 @@ void look_at_facts(const Evidence& evidence) {
                 Gravity::Unusual, "gqa_tiled", attention.find("k"),
                 "Shared keys and values are tiled, so that neighbouring heads use different ones; models such as Llama repeat each "
                 "for neighbouring heads.");
+        if (fact.what == "gqa_mismatch")
+            evidence.add(
+                Gravity::Wrong, "gqa_tiled", attention.find(fact.name),
+                fmt::format("The heads of {} are tiled, and those of {} repeated for neighbours: heads get keys and values of different "
+                            "groups.",
+                            escaped(fact.name), fact.name == "k" ? "v" : "k"));
         if (fact.what == "same_heads")
             evidence.add(Gravity::Wrong, "same_operands", attention.find("q"),
                          "All heads are one module, and compute the same numbers: [Head()] * n holds one head n times.");
@@ -406,6 +412,9 @@ std::vector<CodeFinding> findings_around(const RecordedGraph& graph) {
             found.push_back(
                 {Gravity::Wrong, "no_positions", "", fact.line,
                  fmt::format("All positions get row {} of {}: nothing tells them apart.", escaped(fact.are), escaped(fact.name))});
+        if (fact.what == "logits_reshaped")
+            found.push_back({Gravity::Wrong, "other", "", fact.line,
+                             "The logits are reshaped where they have to be transposed: each target meets those of another position."});
         if (fact.what == "softmax_before_loss")
             found.push_back({Gravity::Wrong, "softmax_twice", "", fact.line,
                              "The loss takes logits, but gets the result of a softmax: it makes a second one of it."});

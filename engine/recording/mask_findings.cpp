@@ -32,8 +32,9 @@ void look_at_sign(const Evidence& evidence) {
         if (most >= kNoScore)
             evidence.add(Gravity::Wrong, "mask_sign", &stage, fmt::format("The mask adds {:.4g} where it must subtract.", most));
         const std::string axes = evidence.mask_axes(stage);
-        if (stage.op != "bias" || axes.size() != mask->shape.size() || !axes.ends_with("TS")) continue;
-        const std::optional<double> added = triangle_of(numbers_of(evidence.step.read(stage.mask), axes, evidence.step.source()));
+        if (stage.op != "bias" || axes.size() != mask->shape.size()) continue;
+        const Numbers numbers = numbers_of(evidence.step.read(stage.mask), axes, evidence.step.source());
+        const std::optional<double> added = numbers.size('T') > 1 && axes.ends_with("TS") ? triangle_of(numbers) : mark_of_keys(numbers);
         if (added && std::abs(*added) < kTooLittle)
             evidence.add(
                 Gravity::Wrong, "mask_missing", &stage,
@@ -107,6 +108,7 @@ void look_at_mask(const Evidence& evidence) {
         const RecordedStage* k = evidence.attention.find("k");
         const std::optional<Numbers> keys = evidence.numbers(k);
         const bool new_keys_last = evidence.attention.has_fact("new_keys_last");
+        if (evidence.attention.has_fact("queries_cut")) return;  // the first of several pieces
         if (numbers->size('T') < 2 && !new_keys_last) return;
         if (k == nullptr || (k->op != "linear" && !new_keys_last)) return;    // a cache, of which the rest may be left from before
         if (keys && later_keys_are_equal(*keys, numbers->size('T'))) return;  // a cache of which the rest has not been written

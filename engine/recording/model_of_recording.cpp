@@ -217,8 +217,9 @@ std::string RecordedModel::proof() const {
     const std::int64_t most = config.architecture == Architecture::EncoderDecoder ? config.most_layers() : config.num_layers;
     const std::string layers = most == 1 ? "" : fmt::format(" of layers 0 to {}", most - 1);
     return fmt::format("All {} stages{} equal the recording within {:.1g} of each stage's largest number.{}", compared, layers, farthest,
-                       without_head ? " The output head was left out: the words of this model are the vectors that the layers were given."
-                                    : "");
+                       !without_head ? ""
+                       : of_vectors  ? " The output head was left out: the words of this model are the vectors that the layers were given."
+                                     : " What follows the layers was left out: it is no output head of ours.");
 }
 
 RecordedModel model_of_recording(const Recording& recording, std::optional<std::int64_t> step, const std::stop_token& stop) {

@@ -563,23 +563,45 @@ private:
         if (layers_in(Stack::Encoder) > 0 && config.final_norm != (normed != nullptr))
             throw Error(
                 "the encoder ends with a norm, and the decoder does not, or the other way round: those of a model of ours are alike");
+        if (normed != nullptr && !is_of_all_positions(*normed)) {  // of the last position alone, as code has it that writes
+            config.final_norm = config.lm_head = false;
+            return leave_out_what_reads(stream_);
+        }
         config.final_norm = normed != nullptr;
         if (normed != nullptr) norm(*normed, ours(Stage::FinalNorm), of_stack("final_norm"));
-        const RecordedStage* logits = reader(normed != nullptr ? normed->name : stream_, "linear");
-        config.lm_head = logits != nullptr && stack_ == Stack::Main;
+        const std::string& last = normed != nullptr ? normed->name : stream_;
+        const RecordedStage* logits = reader(last, "linear");
+        config.lm_head = logits != nullptr && stack_ == Stack::Main && gives_words(*logits);
         if (logits == nullptr) return;
-        if (stack_ == Stack::Decoder) {
-            parts_.without_head = true;
-            used_.insert({logits->name, "changed_" + logits->name});
-            return;
-        }
+        if (!config.lm_head) return leave_out_what_reads(last);
         linear_around(*logits, ours(Stage::Logits), "lm_head");
-        if (const std::int64_t width = parts_.parameters["lm_head.weight"].columns; width != config.vocab_size || parts_.of_vectors)
-            refuse(*logits, fmt::format("gives {} numbers for a vocabulary of {}: it is no output head of ours", width,
-                                        parts_.of_vectors ? 0 : config.vocab_size));
         config.tied_lm_head = logits->parameters[0] == table_;
         if (config.tied_lm_head) parts_.parameters.erase("lm_head.weight");
         config.lm_head_bias = parts_.parameters.contains("lm_head.bias");
+    }
+
+    const NamedArray* header_of(const RecordedStage& stage) const { return step_.find(stage.name); }
+    bool is_of_all_positions(const RecordedStage& stage) const {
+        const NamedArray* header = header_of(stage);
+        return header == nullptr || header->shape.size() < 2 || header->shape[header->shape.size() - 2] == parts_.tokens.length ||
+               stack_ != Stack::Main;
+    }
+    /// Whether a linear map after the layers gives a number for each word at each position.
+    bool gives_words(const RecordedStage& logits) const {
+        const NamedArray* header = header_of(logits);
+        return !parts_.of_vectors && is_of_all_positions(logits) &&
+               (header == nullptr || header->shape.empty() || header->shape.back() == parts_.config.vocab_size);
+    }
+    /// A head that ours is not, and all that follows it.
+    void leave_out_what_reads(const std::string& last) {
+        parts_.without_head = true;
+        std::set<std::string> after{last};
+        for (const RecordedStage& each : graph_.around)
+            if (std::any_of(each.inputs.begin(), each.inputs.end(), [&](const std::string& input) { return after.contains(input); }) &&
+                !used_.contains(each.name)) {
+                after.insert(each.name);
+                used_.insert(each.name);
+            }
     }
 
     /// Nothing that was computed may be missing in our model. Packed projections are recorded a second time, as a whole.

@@ -175,6 +175,19 @@ std::optional<double> triangle_of(const Numbers& added) {
     return below == 0 ? above : below;
 }
 
+std::optional<double> mark_of_keys(const Numbers& added) {
+    if (added.size('S') < 2 || added.size('T') > 1) return {};
+    std::optional<double> mark;
+    bool has_zero = false;
+    for (const double number : added.values) {
+        has_zero = has_zero || number == 0;
+        if (number == 0) continue;
+        if (std::abs(number) != 1 || number != mark.value_or(number)) return {};
+        mark = number;
+    }
+    return has_zero ? mark : std::nullopt;
+}
+
 bool differs_between_heads(const Numbers& added) {
     const auto head = static_cast<std::size_t>(added.count() / std::max<std::int64_t>(1, added.size('H')));
     for (std::size_t i = head; i < added.values.size(); ++i)

@@ -47,6 +47,8 @@ bool has_weight_ahead(const Numbers& weights);
 bool has_weight_behind(const Numbers& weights);
 /// The number that stands in one of the two triangles of a square, the diagonal belonging to either, if the other one is 0.
 std::optional<double> triangle_of(const Numbers& added);
+/// The number that stands at some keys, the same for all queries, if all others have 0 and it is 1 or -1.
+std::optional<double> mark_of_keys(const Numbers& added);
 /// Whether any two heads have other numbers for the same key.
 bool differs_between_heads(const Numbers& added);
 /// Whether the keys from `first` on are all the same.

@@ -691,8 +691,8 @@ class FactsTest(reading.FolderTest):
                          {f"blocks.0.norm_{letter}.{kind}" for letter in "ab" for kind in ("weight", "bias")})
 
     def test_parts_that_an_argument_leaves_out(self):
-        """A memory that is not given, or keys of another text, leave parts unused by the code's own will; a setting of the module, or
-        code that never names the part, does not."""
+        """A memory that is not given, keys of another text, or a setting leave parts unused by the code's own will; code that never names
+        the part does not."""
         class Block(torch.nn.Module):
             def __init__(self):
                 super().__init__()
@@ -717,7 +717,7 @@ class FactsTest(reading.FolderTest):
 
         own, _ = self.facts(lambda: Block()(torch.randn(2, 5, 8)))
         self.assertEqual({fact["name"] for fact in own if fact["what"] == "unused_parameter"},
-                         {f"{name}.{kind}" for name in ("forgotten", "switched") for kind in ("weight", "bias")})
+                         {f"forgotten.{kind}" for kind in ("weight", "bias")})
 
     def test_a_sequence_whose_parts_have_parameters_of_their_own(self):
         class Scaled(torch.nn.Module):
