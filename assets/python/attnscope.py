@@ -1627,8 +1627,12 @@ class Builder:
         attention.sources = self.q.value, self.k.value
         attention.kind = kind_of(self.q.value, self.k_value, attention.sizes)
         crossing_facts(attention, (self.q, self.k, self.v), self.behind)
-        position_facts(attention, self.q)
-        operand_facts(attention)
+        try:
+            position_facts(attention, self.q)
+            operand_facts(attention)
+        except Exception as error:  # the numbers are there all the same
+            attention.unfollowed.append({"what": f"an error in attnscope: {type(error).__name__}: {error}",
+                                         "line": Place(attention.node.where).line, "do": "look at the numbers"})
         tiled = [bool(chain.tiled) and set(self.atoms.axis(chain.tiled)) <= set(attention.roles["H"]) for chain in (self.k, self.v)]
         if tiled[0]:
             attention.facts.append({"what": "gqa_tiled"})
@@ -3354,7 +3358,7 @@ def is_added_back(attention):
 
     def visit(node):
         if node.op == "add":
-            others = [each for each in node.inputs() if not is_constant(each) and not descends(each, attention.context.result)]
+            others = [each for each in node.inputs() if not is_parameter(each) and not descends(each, attention.context.result)]
             found.extend(each for each in others if strip(each) is strip(given) or descends(given, strip(each)))
         return () if found else node.results
 

@@ -1,5 +1,6 @@
 """Mistakes that only the code shows: each is named with its line, and the same program without it raises no alarm."""
 
+import copy
 import math
 import unittest
 
@@ -337,7 +338,60 @@ class MistakesTest(reading.FolderTest):
             q, k, v = maps[0](norm(x)), maps[1](x), maps[2](x)
             (q @ k.transpose(1, 2) / 4).masked_fill(seen() == 0, -math.inf).softmax(-1) @ v
 
-        for program in (axes_of_one_text, averaged_heads, two_masks, number_of_the_layer, all_queries_in_a_row, positions_in_the_mask,
+        class Inner(Attention):
+            def __init__(self):
+                super().__init__(None)
+                self.down, self.up, self.is_gated, self.gate = nn.Linear(WIDTH, 4), nn.Linear(4, WIDTH), False, nn.Linear(WIDTH, WIDTH)
+
+            def forward(self, x):
+                made = super().forward(x)
+                if self.is_gated:
+                    made = made * self.gate(x)
+                return made + self.up(self.down(made)) * 0.5
+
+        class Keeping(nn.Module):
+            def forward(self, x):
+                self.state = x.mean()
+                return self.state * 2
+
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.attention, self.norm, self.keeping = Inner(), nn.LayerNorm(WIDTH), Keeping()
+
+            def forward(self, x):
+                self.keeping(x)
+                return x + self.attention(self.norm(x)) * self.keeping.state
+
+        def low_rank_output_and_a_setting():
+            Outer()(states())
+
+        def copied_inside():
+            model = Outer()
+            other = copy.deepcopy(model)
+            return model(states()) + other(states())
+
+        def chunks_of_scaled_queries():
+            q, k, v = (torch.randn(2, HEADS, POSITIONS, HEAD) for _ in range(3))
+            q, hidden = q * HEAD ** -0.5, seen() == 0
+            torch.cat([(q[:, :, at:at + 2] @ k.transpose(2, 3)).masked_fill(hidden[at:at + 2], -math.inf).softmax(-1) @ v
+                       for at in range(0, POSITIONS, 2)], 2)
+
+        def dropout_of_its_own_will():
+            class Uncertain(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.drop, self.qkv = nn.Dropout(0.2), nn.Linear(WIDTH, 3 * WIDTH)
+
+                def forward(self, x):
+                    q, k, v = self.qkv(x).chunk(3, -1)
+                    return self.drop((q @ k.transpose(1, 2) / 4).softmax(-1)) @ v
+
+            model = Uncertain().eval()
+            model.drop.train()
+            model(states())
+
+        for program in (low_rank_output_and_a_setting, copied_inside, chunks_of_scaled_queries, dropout_of_its_own_will, axes_of_one_text, averaged_heads, two_masks, number_of_the_layer, all_queries_in_a_row, positions_in_the_mask,
                         repeated_for_neighbours, one_normed):
             path = self.path(program.__name__)
             with self.subTest(program.__name__), torch.no_grad(), attnscope.record(path):

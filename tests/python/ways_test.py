@@ -1122,6 +1122,27 @@ def several_learned_queries(see):
     see("k", keys, "BSD"), see("v", x, "BSD"), see("weights", weights, "BTS"), see("context", weights @ x, "BTD")
 
 
+@way("no_grad", "inference", scale=1 / 2)
+def one_of_three_is_scaled_in_place(see):
+    x, w = randn(2, 6, 8), nn.Linear(8, 24, bias=False)
+    q, k, v = w(x).view(2, 6, 3, 2, 4).permute(2, 0, 3, 1, 4).contiguous().unbind(0)
+    see("q", q, "BHTD"), see("k", k, "BHSD"), see("v", v, "BHSD")
+    k.div_(2)
+    weights = (q @ k.transpose(-2, -1)).softmax(-1)
+    see("weights", weights), see("context", weights @ v, "BHTD")
+
+
+@way("no_grad", scale=1 / 2)
+def a_part_of_packed_queries_is_scaled_in_place(see):
+    x, w = randn(2, 6, 8), nn.Linear(8, 24, bias=False)
+    packed = w(x)
+    see("k", packed[..., 8:16].view(2, 6, 2, 4).transpose(1, 2), "BHSD"), see("v", packed[..., 16:].view(2, 6, 2, 4).transpose(1, 2), "BHSD")
+    packed[..., :8] *= 0.5
+    q, k, v = (each.view(2, 6, 2, 4).transpose(1, 2) for each in (packed[..., :8], packed[..., 8:16], packed[..., 16:]))
+    weights = (q @ k.transpose(-2, -1)).softmax(-1)
+    see("weights", weights), see("context", weights @ v, "BHTD")
+
+
 @way("no_grad")
 def experts_and_words_are_no_attention(see):
     x, gate, experts, words = randn(2, 6, 4), nn.Linear(4, 3), randn(2, 6, 3, 4), nn.Linear(4, 9)
