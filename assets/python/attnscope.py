@@ -2782,7 +2782,17 @@ class Around:
         for node in self.graph.nodes:
             self.visit(node)
         self.last_linear_is_logits()
+        self.name_beginnings()
         return self.entries
+
+    def name_beginnings(self):
+        """What the first sum or norm of a stream reads, such as patches of an image, although no table or linear map made it."""
+        for entry in [each for each in self.entries if each["op"] in ("add", "norm")]:
+            for value in entry["inputs"]:
+                made_here = value.maker is not None and value.shape == entry["value"].shape and value.held()
+                if made_here and self.name_of(value) is None and value.maker.kind in ("elementwise", "join"):
+                    self.entry("embedding", "given", value.maker, value, called=value.maker.op)
+        self.entries.sort(key=lambda each: each["node"].number)
 
     def visit(self, node):
         if not node.results or node.results[0] in self.inside:

@@ -316,9 +316,10 @@ private:
         stream_ = !added.empty() ? added : first != nullptr && first->inputs.size() == 1 ? first->inputs[0] : source;
         if (stack_ != Stack::Main) return begin_with_vectors();
         const RecordedStage* normed = norm_named(stream_);
+        if (normed != nullptr && (normed->inputs.size() != 1 || around(normed->inputs[0]) == nullptr)) normed = nullptr;
         parts_.config.embedding_norm = normed != nullptr;
         if (normed != nullptr) norm(*normed, ours(Stage::EmbeddingNorm), "embedding_norm");
-        embed(normed != nullptr && normed->inputs.size() == 1 ? normed->inputs[0] : stream_);
+        embed(normed != nullptr ? normed->inputs[0] : stream_);
     }
 
     const LayerPlace& layer_of(int number) const {
@@ -477,15 +478,44 @@ private:
         parts_.of_vectors = true;
     }
 
+    /// Whether a model of ours makes it of tokens, perhaps with positions, or the code was given it.
+    bool is_looked_up(const RecordedStage& start) const {
+        const auto is_row = [this](const RecordedStage* each) {
+            if (each != nullptr && each->op == "scale") each = each->inputs.size() == 1 ? around(each->inputs[0]) : nullptr;
+            return each != nullptr && each->op == "embedding";
+        };
+        if (start.op == "given") return start.called.empty() || start.called == "given";
+        if (start.op != "add") return is_row(&start);
+        if (start.inputs.size() != 2) return false;
+        const bool first = start.inputs[0].starts_with("position_embedding");
+        return first != start.inputs[1].starts_with("position_embedding") &&
+               (is_row(around(start.inputs[first ? 1 : 0])) || is_given(around(start.inputs[first ? 1 : 0])));
+    }
+    static bool is_given(const RecordedStage* each) {
+        return each != nullptr && each->op == "given" && (each->called.empty() || each->called == "given");
+    }
+
+    /// Patches of an image, segments and whatever else code begins with: its rows are the words.
+    void take_as_vectors(const RecordedStage& start) {
+        use(start, ours(Stage::Embedding));
+        const Numbers rows = recorded(around_, {{}, nullptr, &start});
+        if (rows.axes != "BTC" || rows.shape.size() != 3) refuse(start, "has other axes than texts, positions and channels");
+        for (const RecordedStage& each : graph_.around) {
+            if (&each == &start) break;
+            used_.insert(each.name);
+        }
+        parts_.of_vectors = true;
+        take(rows_by_content(rows));
+    }
+
     void embed(const std::string& name) {
         const RecordedStage* start = around(name);
         if (start == nullptr) throw Error(fmt::format("{} is no embedding, and not what the code was given", escaped(name, 0)));
         const RecordedStage* tokens = start;
         parts_.config.position = PositionKind::None;
+        if (!is_looked_up(*start)) return take_as_vectors(*start);
         if (start->op == "add") tokens = with_positions(*start);
         if (tokens->op == "scale") tokens = enlarged(*tokens);
-        if (tokens->op != "embedding" && !(tokens->op == "given" && start == tokens))
-            refuse(*tokens, "is no embedding, and not what the code was given");
         const bool given = tokens->op == "given";
         if (parts_.config.embedding_factor == 1) use(*tokens, ours(given ? Stage::Embedding : Stage::TokenEmbedding));
         const Numbers rows = recorded(around_, {{}, nullptr, tokens});
@@ -572,7 +602,7 @@ private:
         const std::string& last = normed != nullptr ? normed->name : stream_;
         const RecordedStage* logits = reader(last, "linear");
         config.lm_head = logits != nullptr && stack_ == Stack::Main && gives_words(*logits);
-        if (logits == nullptr) return;
+        if (logits == nullptr) return leave_out_what_was_pooled();
         if (!config.lm_head) return leave_out_what_reads(last);
         linear_around(*logits, ours(Stage::Logits), "lm_head");
         config.tied_lm_head = logits->parameters[0] == table_;
@@ -591,6 +621,16 @@ private:
         const NamedArray* header = header_of(logits);
         return !parts_.of_vectors && is_of_all_positions(logits) &&
                (header == nullptr || header->shape.empty() || header->shape.back() == parts_.config.vocab_size);
+    }
+    /// A map of something that was made of all positions, such as their mean, and all that follows it.
+    void leave_out_what_was_pooled() {
+        const auto is_pooled = [this](const RecordedStage& each) {
+            return each.op == "linear" && each.inputs.empty() && !used_.contains(each.name);
+        };
+        for (auto each = std::find_if(graph_.around.begin(), graph_.around.end(), is_pooled); each != graph_.around.end(); ++each) {
+            used_.insert(each->name);
+            parts_.without_head = true;
+        }
     }
     /// A head that ours is not, and all that follows it.
     void leave_out_what_reads(const std::string& last) {

@@ -441,6 +441,41 @@ class ModelTest(reading.FolderTest):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     np.testing.assert_allclose(np.load(self.path("last.npy"))[0], expected, rtol=2e-5, atol=2e-5)
 
+    def test_what_stands_around_the_layers_is_left_out(self):
+        """Patches of an image, segments and heads of other kinds: the layers open, on the vectors that they were given."""
+        class Image(nn.Module):
+            def __init__(self, pooled):
+                super().__init__()
+                self.patches, self.first = nn.Conv2d(3, 12, 4, 4), nn.Parameter(torch.randn(1, 1, 12))
+                self.places, self.head, self.pooled = nn.Parameter(torch.randn(1, 5, 12)), nn.Linear(12, 3), pooled
+                self.layers = nn.ModuleList(Layer(12, heads=2, causal=False) for _ in range(2))
+
+            def forward(self, image):
+                x = self.patches(image).flatten(2).transpose(1, 2)
+                x = torch.cat([self.first.expand(x.shape[0], -1, -1), x], 1) + self.places
+                for layer in self.layers:
+                    x = layer(x)
+                return self.head(x.mean(1) if self.pooled else x[:, 0])
+
+        class Segments(Language):
+            def __init__(self):
+                super().__init__(causal=False, positions=None)
+                self.segments, self.tags = nn.Embedding(2, 12), nn.Linear(12, 4)
+
+            def forward(self, ids):
+                x = self.words(ids) + self.segments((ids > 6).long())
+                for layer in self.layers:
+                    x = layer(x)
+                return self.tags(self.final(x))
+
+        for model, given in ((Image(False), torch.randn(2, 3, 8, 8)), (Image(True), torch.randn(2, 3, 8, 8)), (Segments(), torch.randint(13, (2, 6)))):
+            with self.subTest(type(model).__name__):
+                folder, path = self.path("model"), self.record(model.eval(), given)
+                shutil.rmtree(folder, ignore_errors=True)
+                done = run("recording", path, "--model", folder)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, r"All \d+ stages of layers 0 to 1 equal the recording within \S+e-0[678] .* was left out")
+
     def test_padding_of_two_texts(self):
         model, source, target = nn.Transformer(12, 2, 2, 2, 24, batch_first=True).eval(), torch.randn(2, 5, 12), torch.randn(2, 4, 12)
         of_source, of_target = torch.arange(5) >= torch.tensor([[5], [3]]), torch.arange(4) >= torch.tensor([[2], [4]])
