@@ -3362,9 +3362,12 @@ def no_residual(attention, nodes, unused, names):
 
 def is_added_back(attention):
     """Does what the context becomes go into a sum with something that the queries are made of?"""
-    learned = is_parameter(attention.sources[0])  # queries without an input
+    sources = attention.sources or (None, None)
+    learned = sources[0] is not None and is_parameter(sources[0])  # queries without an input
     linear = attention.k_linear if learned else attention.q_linear
-    found, given = [], linear[0] if linear else attention.sources[int(learned)]
+    found, given = [], linear[0] if linear else sources[int(learned)]
+    if given is None:
+        return False
 
     def visit(node):
         if node.op == "add":

@@ -58,6 +58,7 @@ def run(*arguments):
 def examine(path):
     """(exit code, the line of JSON) of `attnscope recording`."""
     done = run("recording", path, "--json")
+    assert "error in attnscope" not in done.stdout, done.stdout  # what looks for mistakes failed, and was passed by
     return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
 
 
