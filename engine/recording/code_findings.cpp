@@ -37,7 +37,7 @@ bool adds_bias(const Evidence& evidence) {
 bool asks_for_scale(const Evidence& evidence) {
     const RecordedAttention& attention = evidence.attention;
     const RecordedStage* scores = attention.find("scores");
-    return attention.scale && scores != nullptr && scores->op == "product" && evidence.with_op("bias") == nullptr && !adds_bias(evidence) &&
+    return attention.scale && scores != nullptr && scores->op == "product" && evidence.with_op("bias") == nullptr &&
            attention.find("q_normed") == nullptr && attention.find("k_normed") == nullptr && evidence.with_op("add") == nullptr;
 }
 
@@ -78,34 +78,36 @@ void look_at_scale(const Evidence& evidence) {
     const auto width = static_cast<double>(attention.size('D'));
     const double scale = *attention.scale, root = std::sqrt(width);
     const RecordedStage* scaled = evidence.with_op("scale");
-    const bool may_be_meant = attention.of_library || has_other_operands(evidence) || has_biased_siblings(evidence);
-    const Gravity gravity = may_be_meant ? Gravity::Unusual : Gravity::Wrong;
+    // Masks are read only where there is something to say.
+    const auto say = [&](const char* bug, const RecordedStage* stage, std::string text) {
+        if (adds_bias(evidence)) return;
+        const bool may_be_meant = attention.of_library || has_other_operands(evidence) || has_biased_siblings(evidence);
+        evidence.add(may_be_meant ? Gravity::Unusual : Gravity::Wrong, bug, stage, std::move(text));
+    };
     if (width > 2 && is_about(scale, 1))
-        return evidence.add(gravity, "no_scale", attention.find("scores"),
-                            fmt::format("The scores are not divided by √{} = {:.3g}: the larger they are, the more the weights concentrate "
-                                        "on one key.",
-                                        width, root));
+        return say("no_scale", attention.find("scores"),
+                   fmt::format("The scores are not divided by √{} = {:.3g}: the larger they are, the more the weights concentrate "
+                               "on one key.",
+                               width, root));
     if (attention.of_library || width < 2 || scales_by_layer(evidence)) return;
     if (is_about(scale, 1 / width))
-        return evidence.add(
-            gravity, "scaled_twice", scaled,
-            fmt::format("The scores are divided by {}, which is √{} twice: the weights come out more equal than they should.", width,
-                        width));
+        return say("scaled_twice", scaled,
+                   fmt::format("The scores are divided by {}, which is √{} twice: the weights come out more equal than they should.", width,
+                               width));
     if (is_about(scale, 1 / (2 * width)))
-        return evidence.add(
-            gravity, "scaled_twice", scaled,
+        return say(
+            "scaled_twice", scaled,
             fmt::format("The scores are divided by {}, and not by √{}: d ** 1 / 2 is half of d, d ** 0.5 its root.", 2 * width, width));
     if (width > 2 && is_about(scale, root))
-        return evidence.add(gravity, "other", scaled,
-                            fmt::format("The scores are multiplied by √{} = {:.3g}; they must be divided by it.", width, root));
+        return say("other", scaled, fmt::format("The scores are multiplied by √{} = {:.3g}; they must be divided by it.", width, root));
     const auto heads = static_cast<double>(attention.size('H'));
     for (const auto& [count, what] : {std::pair(attention.size('T'), "positions"), std::pair(attention.size('H'), "heads")})
         if (count > 1 && is_about(scale, 1 / std::sqrt(static_cast<double>(count))) && !is_about(scale, 1 / root))
-            return evidence.add(gravity, "other", scaled,
-                                fmt::format("The scores are divided by √{}, the number of {}; a head is {} wide.", count, what, width));
+            return say("other", scaled,
+                       fmt::format("The scores are divided by √{}, the number of {}; a head is {} wide.", count, what, width));
     if (attention.heads_known && heads > 1 && is_about(scale, 1 / std::sqrt(heads * width)))
-        evidence.add(gravity, "scale_d_model", scaled,
-                     fmt::format("The scores are divided by √{}, the width of the model; a head has {}.", heads * width, width));
+        say("scale_d_model", scaled,
+            fmt::format("The scores are divided by √{}, the width of the model; a head has {}.", heads * width, width));
 }
 
 void look_at_softmax(const Evidence& evidence) {
@@ -136,26 +138,6 @@ void look_at_softmax(const Evidence& evidence) {
                              : over == 'B' ? "batch"
                                            : "wrong axis",
                              queries ? ". Either the softmax has the wrong axis, or the weights are transposed before they meet v" : ""));
-}
-
-void look_at_heads(const Evidence& evidence) {
-    const RecordedAttention& attention = evidence.attention;
-    for (const Fact& fact : attention.facts)
-        if (fact.what == "heads_split_without_transpose")
-            evidence.add(
-                Gravity::Wrong, "heads_split_without_transpose", attention.find(fact.name.empty() ? "q" : fact.name),
-                fmt::format("The heads{} are cut by a reshape alone, which cuts positions instead of channels: reshape to B, T, H, D "
-                            "first, then transpose.",
-                            fact.name.empty() ? "" : " of " + escaped(fact.name)));
-    if (attention.has_fact("keys_not_transposed"))
-        evidence.add(Gravity::Wrong, "other", attention.find("scores"),
-                     "The scores sum over the positions of the keys instead of their channels: k has to be transposed.");
-    if (attention.has_fact("keys_reshaped"))
-        evidence.add(Gravity::Wrong, "other", attention.find("k"),
-                     "The keys are reshaped where they have to be transposed: that swaps the lengths of two axes, but not the axes.");
-    if (attention.has_fact("heads_joined_without_transpose"))
-        evidence.add(Gravity::Wrong, "heads_joined_without_transpose", attention.find("concat"),
-                     "The heads are joined by a reshape alone: each row holds one head's positions. Transpose to B, T, H, D first.");
 }
 
 /// A query and a key of the same token have to be turned alike.
@@ -263,71 +245,6 @@ void look_at_same_operands(const Evidence& evidence) {
     }
 }
 
-/// What ran, but left everything as it was.
-CodeFinding thrown_away(const Fact& fact) {
-    const bool masks = fact.are == "masked_fill" || fact.are == "where";
-    return {Gravity::Wrong, masks ? "mask_missing" : "result_unused", "", fact.line,
-            fmt::format("Nothing uses the result of {}{}.", escaped(fact.name), masks ? ": nothing is hidden" : "")};
-}
-
-void look_at_operands(const Evidence& evidence) {
-    const RecordedAttention& attention = evidence.attention;
-    if (attention.of_library) return;
-    if (attention.has_fact("values_of_queries"))
-        evidence.add(
-            Gravity::Wrong, "other", attention.find("v"),
-            "The values come from where the queries come from, and the keys from elsewhere: the weights belong to other positions.");
-    if (attention.has_fact("added_to_memory"))
-        evidence.add(Gravity::Wrong, "qk_swapped", attention.find("q"),
-                     "The result is added to what keys and values come from: the queries come from the wrong side.");
-}
-
-void look_at_positions(const Evidence& evidence) {
-    const RecordedAttention& attention = evidence.attention;
-    if (attention.has_fact("positions_of_texts"))
-        evidence.add(
-            Gravity::Wrong, "softmax_over_batch", nullptr,
-            fmt::format("The attention takes the axis of {} for texts and runs over that of {}, but positions were added along the "
-                        "former: transpose, or give batch_first=True to PyTorch's modules.",
-                        attention.size('B'), attention.size('T')));
-    for (const Fact& fact : attention.facts)
-        if (fact.what == "rotated_by" && !attention.of_library)
-            evidence.add(
-                Gravity::Wrong, "position_offset", attention.find("q_rotated"),
-                fmt::format("Queries and keys are rotated by the number of their {}, and not by their position.", escaped(fact.name)));
-}
-
-void look_at_facts(const Evidence& evidence) {
-    const RecordedAttention& attention = evidence.attention;
-    for (const Fact& fact : attention.facts) {
-        if (fact.what == "thrown_away") evidence.found.push_back(thrown_away(fact));
-        if (fact.what == "feed_forward_replaces" && !attention.of_library)
-            evidence.add(Gravity::Unusual, "no_residual", nullptr,
-                         fmt::format("In {}, the attention's input is added to its result, but that of the feed-forward network is not.",
-                                     escaped(fact.class_name)));
-        if (fact.what == "no_residual" && !attention.of_library)
-            evidence.add(Gravity::Wrong, "no_residual", nullptr,
-                         fmt::format("{} replaces its input: nothing adds it back after the attention.", escaped(fact.class_name)));
-        if (fact.what == "gqa_tiled")
-            evidence.add(
-                Gravity::Unusual, "gqa_tiled", attention.find("k"),
-                "Shared keys and values are tiled, so that neighbouring heads use different ones; models such as Llama repeat each "
-                "for neighbouring heads.");
-        if (fact.what == "gqa_mismatch")
-            evidence.add(
-                Gravity::Wrong, "gqa_tiled", attention.find(fact.name),
-                fmt::format("The heads of {} are tiled, and those of {} repeated for neighbours: heads get keys and values of different "
-                            "groups.",
-                            escaped(fact.name), fact.name == "k" ? "v" : "k"));
-        if (fact.what == "same_heads")
-            evidence.add(Gravity::Wrong, "same_operands", attention.find("q"),
-                         "All heads are one module, and compute the same numbers: [Head()] * n holds one head n times.");
-        if (fact.what == "sink")
-            evidence.add(Gravity::WorthKnowing, "", attention.find("weights"),
-                         "Part of each row goes to a sink: the weights of the keys sum to less than 1.");
-    }
-}
-
 /// A module's weight and bias are one finding.
 void look_at_unused(const Evidence& evidence) {
     if (evidence.attention.of_library) return;
@@ -377,7 +294,6 @@ std::vector<CodeFinding> findings_in(const RecordedGraph& graph, const RecordedA
     look_at_scale(evidence);
     look_at_softmax(evidence);
     look_after_softmax(evidence);
-    look_at_heads(evidence);
     look_at_masks(evidence);
     look_at_rotation(evidence);
     look_at_roles(evidence);
@@ -386,44 +302,11 @@ std::vector<CodeFinding> findings_in(const RecordedGraph& graph, const RecordedA
     if (const RecordedStage* rotated = attention.find("v_rotated"))
         evidence.add(Gravity::Unusual, "rope_on_values", rotated,
                      "The values are rotated by their position, as only queries and keys are.");
-    look_at_operands(evidence);
-    look_at_positions(evidence);
     look_at_facts(evidence);
     look_at_unused(evidence);
     look_at_targets(evidence);
     look_at_checks(evidence, checks);
     std::stable_sort(found.begin(), found.end(), [](const CodeFinding& a, const CodeFinding& b) { return a.gravity < b.gravity; });
-    return found;
-}
-
-std::vector<CodeFinding> findings_around(const RecordedGraph& graph) {
-    std::vector<CodeFinding> found;
-    for (const Fact& fact : graph.facts) {
-        if (fact.what == "unused_parameter")
-            found.push_back({Gravity::Unusual, "unused_parameter", "", fact.line, fmt::format("Nothing used {}.", escaped(fact.name))});
-        if (fact.what == "thrown_away") found.push_back(thrown_away(fact));
-        if (fact.what == "dropout_left_on")
-            found.push_back({Gravity::Wrong, "dropout_left_on", "", fact.line,
-                             fmt::format("Dropout of {} in evaluation: F.dropout needs training=self.training.", escaped(fact.name))});
-        if (fact.what == "positions_of_words")
-            found.push_back({Gravity::Wrong, "no_positions", "", fact.line,
-                             fmt::format("{} is looked up by the numbers of the words, not of their positions.", escaped(fact.name))});
-        if (fact.what == "one_position")
-            found.push_back(
-                {Gravity::Wrong, "no_positions", "", fact.line,
-                 fmt::format("All positions get row {} of {}: nothing tells them apart.", escaped(fact.are), escaped(fact.name))});
-        if (fact.what == "logits_reshaped")
-            found.push_back({Gravity::Wrong, "other", "", fact.line,
-                             "The logits are reshaped where they have to be transposed: each target meets those of another position."});
-        if (fact.what == "softmax_before_loss")
-            found.push_back({Gravity::Wrong, "softmax_twice", "", fact.line,
-                             "The loss takes logits, but gets the result of a softmax: it makes a second one of it."});
-        if (fact.what == "weights_unused")
-            found.push_back({Gravity::Unusual, "weights_unused", "", fact.line, "The result of this softmax reaches nothing."});
-        if (fact.what == "targets" && fact.are == "inputs")
-            found.push_back(
-                {Gravity::Unusual, "copies", "", fact.line, "The targets are the inputs at the same places: the answer is in the input."});
-    }
     return found;
 }
 

@@ -46,4 +46,18 @@ EmbeddedRows rows_by_content(const Numbers& rows) {
     return found;
 }
 
+EmbeddedRows rows_of_both(const Numbers& first, const Numbers& second, TokenBatch& first_tokens) {
+    const std::int64_t width = first.shape.back();
+    Numbers all{"TC", {(first.count() + second.count()) / width, width}, first.values, {}, 0};
+    all.values.insert(all.values.end(), second.values.begin(), second.values.end());
+    EmbeddedRows found = rows_by_content(all);
+    first_tokens = empty_batch(first);
+    TokenBatch second_tokens = empty_batch(second);
+    const auto middle = found.tokens.ids.begin() + first.count() / width;
+    first_tokens.ids.assign(found.tokens.ids.begin(), middle);
+    second_tokens.ids.assign(middle, found.tokens.ids.end());
+    found.tokens = std::move(second_tokens);
+    return found;
+}
+
 }  // namespace attn::recording

@@ -20,5 +20,8 @@ struct EmbeddedRows {
 std::optional<EmbeddedRows> rows_in_table(const Numbers& rows, std::vector<double> table);
 /// Rows that no table is known of: the table has each different one, in the order in which they come.
 EmbeddedRows rows_by_content(const Numbers& rows);
+/// The same of two texts that share a table, whose rows are as wide: first the different rows of one, then the others. `tokens` are those
+/// of the second; those of the first are put into `first_tokens`.
+EmbeddedRows rows_of_both(const Numbers& first, const Numbers& second, TokenBatch& first_tokens);
 
 }  // namespace attn::recording

@@ -1,5 +1,5 @@
 #pragma once
-/// What the rules for mistakes in recorded code look at. For code_findings.cpp and mask_findings.cpp.
+/// What the rules for mistakes in recorded code look at. For code_findings.cpp, mask_findings.cpp and fact_findings.cpp.
 
 #include <optional>
 #include <string>
@@ -35,6 +35,8 @@ private:
 
 /// Looks at what masks, biases and caps hide, in the order in which findings of the same gravity are listed.
 void look_at_masks(const Evidence& evidence);
+/// Says what attnscope.py saw in the code.
+void look_at_facts(const Evidence& evidence);
 /// Looks at what masks do behind the softmax.
 void look_after_softmax(const Evidence& evidence);
 

@@ -199,6 +199,8 @@ void look_at_mask_of_heads(const Evidence& evidence) {
 
 /// Numbers that a mask or a factor makes NaN, as 0 times −∞ is.
 void look_at_nan(const Evidence& evidence) {
+    const std::optional<Numbers> weights = evidence.numbers(evidence.attention.find("weights"));
+    if (weights && std::none_of(weights->values.begin(), weights->values.end(), [](double weight) { return std::isnan(weight); })) return;
     for (const RecordedStage& stage : evidence.attention.stages) {
         if ((stage.op != "mask" && stage.op != "bias" && stage.op != "scale" && stage.op != "cap") || stage.inputs.empty()) continue;
         const std::optional<Numbers> before = evidence.numbers(evidence.attention.find(stage.inputs.front())),

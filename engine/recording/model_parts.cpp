@@ -50,7 +50,7 @@ public:
         for (std::size_t i = 0; i < layers_.size(); ++i)
             if (layers_[i].stack != Stack::Encoder) layer(i);
         head();
-        if (!vectors_.empty()) take_vectors();
+        if (layers_.front().stack != Stack::Main) take_vectors();
         expect_all_used();
         settle_sizes();
         settle_head_norms();
@@ -224,7 +224,8 @@ private:
         memory_ = memory_of(first->cross.front());
         if (first == layers_.begin()) {  // a decoder alone, which was given what it reads
             stream_ = memory_;
-            begin_with_vectors();
+            use_what_leads_to(beginning());
+            begin_with_vectors(beginning());
         }
         for (std::size_t i = 0; i < layers_.size(); ++i)
             if (layers_[i].stack == Stack::Encoder) layer(i);
@@ -314,7 +315,10 @@ private:
         }
         const RecordedStage* first = norm_named(source);
         stream_ = !added.empty() ? added : first != nullptr && first->inputs.size() == 1 ? first->inputs[0] : source;
-        if (stack_ != Stack::Main) return begin_with_vectors();
+        if (stack_ != Stack::Main) {
+            use_what_leads_to(beginning());
+            return begin_with_vectors(beginning());
+        }
         const RecordedStage* normed = norm_named(stream_);
         if (normed != nullptr && (normed->inputs.size() != 1 || around(normed->inputs[0]) == nullptr)) normed = nullptr;
         parts_.config.embedding_norm = normed != nullptr;
@@ -440,41 +444,29 @@ private:
 
     // Before and after the layers.
 
-    /// Two texts may have tables of their own, where a model of ours has one for both: what is looked up, and positions, become vectors.
-    void begin_with_vectors() {
-        const RecordedStage* start = around(stream_);
-        if (start == nullptr) throw Error(fmt::format("{} is not what the code was given, and nothing made of it", escaped(stream_, 0)));
-        use(*start, ours(Stage::Embedding));
-        vectors_.push_back(recorded(around_, {{}, nullptr, start}));
+    /// Whatever is made of what is looked up, such as positions, segments and patches of an image, becomes vectors, which are the words.
+    /// Two texts may have tables of their own, where a model of ours has one for both.
+    void begin_with_vectors(const RecordedStage& start) {
+        use(start, ours(Stage::Embedding));
+        vectors_.push_back(recorded(around_, {{}, nullptr, &start}));
         if (vectors_.back().axes != "BTC" || vectors_.back().shape.size() != 3)
-            refuse(*start, "has other axes than texts, positions and channels");
-        use_what_leads_to(*start);
+            refuse(start, "has other axes than texts, positions and channels");
         parts_.config.position = PositionKind::None;
+    }
+    /// What the stream of a stack begins with.
+    const RecordedStage& beginning() const {
+        if (const RecordedStage* start = around(stream_)) return *start;
+        throw Error(fmt::format("{} is not what the code was given, and nothing made of it", escaped(stream_, 0)));
     }
     void use_what_leads_to(const RecordedStage& stage) {
         for (const std::string& name : stage.inputs)
             if (const RecordedStage* before = around(name); before != nullptr && used_.insert(name).second) use_what_leads_to(*before);
     }
 
-    /// The words of both texts: the different vectors of the encoder, then those of the decoder.
     void take_vectors() {
-        const Numbers &source = vectors_[0], &own = vectors_[1];
-        const std::int64_t width = source.shape[2];
-        if (own.shape[2] != width) throw Error("the vectors of the encoder and of the decoder have different lengths");
-        Numbers all{"TC", {(source.count() + own.count()) / width, width}, source.values, {}, 0};
-        all.values.insert(all.values.end(), own.values.begin(), own.values.end());
-        EmbeddedRows rows = rows_by_content(all);
-        const auto batch = [&](const Numbers& vectors, std::int64_t first) {
-            TokenBatch tokens{
-                vectors.shape[1], {}, std::vector<std::int64_t>(static_cast<std::size_t>(vectors.shape[0]), vectors.shape[1])};
-            const auto begin = rows.tokens.ids.begin() + first;
-            tokens.ids.assign(begin, begin + vectors.shape[0] * vectors.shape[1]);
-            return tokens;
-        };
-        const TokenBatch target = batch(own, source.count() / width);
-        parts_.source = batch(source, 0);
-        rows.tokens = target;
-        take(std::move(rows));
+        if (vectors_.size() == 1) take(rows_by_content(vectors_[0]));
+        else if (vectors_[0].shape[2] == vectors_[1].shape[2]) take(rows_of_both(vectors_[0], vectors_[1], parts_.source));
+        else throw Error("the vectors of the encoder and of the decoder have different lengths");
         parts_.of_vectors = true;
     }
 
@@ -484,8 +476,7 @@ private:
             if (each != nullptr && each->op == "scale") each = each->inputs.size() == 1 ? around(each->inputs[0]) : nullptr;
             return each != nullptr && each->op == "embedding";
         };
-        if (start.op == "given") return start.called.empty() || start.called == "given";
-        if (start.op != "add") return is_row(&start);
+        if (start.op != "add") return is_row(&start) || is_given(&start);
         if (start.inputs.size() != 2) return false;
         const bool first = start.inputs[0].starts_with("position_embedding");
         return first != start.inputs[1].starts_with("position_embedding") &&
@@ -495,25 +486,16 @@ private:
         return each != nullptr && each->op == "given" && (each->called.empty() || each->called == "given");
     }
 
-    /// Patches of an image, segments and whatever else code begins with: its rows are the words.
-    void take_as_vectors(const RecordedStage& start) {
-        use(start, ours(Stage::Embedding));
-        const Numbers rows = recorded(around_, {{}, nullptr, &start});
-        if (rows.axes != "BTC" || rows.shape.size() != 3) refuse(start, "has other axes than texts, positions and channels");
-        for (const RecordedStage& each : graph_.around) {
-            if (&each == &start) break;
-            used_.insert(each.name);
-        }
-        parts_.of_vectors = true;
-        take(rows_by_content(rows));
-    }
-
     void embed(const std::string& name) {
         const RecordedStage* start = around(name);
         if (start == nullptr) throw Error(fmt::format("{} is no embedding, and not what the code was given", escaped(name, 0)));
         const RecordedStage* tokens = start;
         parts_.config.position = PositionKind::None;
-        if (!is_looked_up(*start)) return take_as_vectors(*start);
+        if (!is_looked_up(*start)) {
+            for (auto before = graph_.around.begin(); &*before != start; ++before) used_.insert(before->name);
+            begin_with_vectors(*start);
+            return take_vectors();
+        }
         if (start->op == "add") tokens = with_positions(*start);
         if (tokens->op == "scale") tokens = enlarged(*tokens);
         const bool given = tokens->op == "given";
