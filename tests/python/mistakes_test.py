@@ -189,6 +189,11 @@ if torch is not None:
     def seen(dtype=torch.float32, positions=POSITIONS):
         return torch.ones(positions, positions, dtype=dtype).tril()
 
+    def in_groups(wrong):
+        q, k, v = torch.randn(2, 4, 5, 4), torch.randn(2, 2, 5, 4), torch.randn(2, 2, 5, 4)
+        k, v = k.repeat_interleave(2, 1), v.repeat(1, 2, 1, 1) if wrong else v.repeat_interleave(2, 1)
+        return (q @ k.transpose(2, 3) / 2).softmax(-1) @ v
+
     def of_additive(dim):
         q, k, vector = states()[:, :, None], states()[:, None], torch.randn(WIDTH, 1)
         return torch.softmax(torch.tanh(q + k) @ vector, dim).squeeze(-1) @ states()
@@ -251,6 +256,9 @@ if torch is not None:
         "keys_as_they_are": ("other", lambda wrong: of_heads(positions=HEAD, transposed=not wrong)),
         "precedence": ("scaled_twice", lambda wrong: of_heads(scale=1 / HEAD ** 1 / 2 if wrong else 1 / HEAD ** (1 / 2))),
         "softmax_over_one": ("other", lambda wrong: of_additive(-1 if wrong else 2)),
+        "logits_reshaped": ("other", lambda wrong: F.cross_entropy((lambda logits: logits.reshape(
+            TEXTS, WORDS, POSITIONS) if wrong else logits.transpose(1, 2))(Words().eval()(ids())), ids())),
+        "groups_mixed_up": ("gqa_tiled", lambda wrong: in_groups(wrong)),
         "softmax_before_the_loss": ("softmax_twice", lambda wrong: F.cross_entropy(
             (lambda logits: logits.softmax(-1) if wrong else logits)(Words().eval()(ids())).view(-1, WORDS), ids().view(-1))),
         "shifted_back": ("copies", lambda wrong: asked_for_neighbours(1 if wrong else -1)),
